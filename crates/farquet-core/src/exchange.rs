@@ -1,0 +1,462 @@
+//! One logical request: sent under the origin's limits, checked, sent again where that is honest, counted.
+//!
+//! Dropping the future of an exchange cancels the request and settles every account.
+
+use std::ops::Range;
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use futures::StreamExt;
+use futures::future::{Either, select};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use url::Url;
+
+use crate::client::QueryContext;
+use crate::error::{Error, ErrorKind, Result};
+use crate::fetch::{FetchBody, FetchError, FetchErrorKind, FetchRequest, FetchResponse};
+use crate::judge::{self, BodyPart, Verdict};
+use crate::origin::Origin;
+use crate::range::RangeSpec;
+use crate::redact::display_url;
+use crate::stats::{Cause, RequestRecord};
+use crate::validator::Version;
+
+/// What is asked.
+#[derive(Debug, Clone)]
+pub(crate) struct Ask<'a> {
+    pub url: &'a Url,
+    /// `None`: the whole object.
+    pub range: Option<RangeSpec>,
+    /// The most that is read of a whole object that comes although a range was asked.
+    pub bound: u64,
+    /// A strong tag for `If-Match`.
+    pub if_match: Option<&'a str>,
+    pub cause: Cause,
+    pub hop: u32,
+}
+
+/// What came.
+#[derive(Debug)]
+pub(crate) enum Answer {
+    Bytes(Box<Received>),
+    NotSatisfiable { total: Option<u64>, hop: u32 },
+    WholeTooLarge { total: Option<u64>, hop: u32 },
+    Changed { version: Version },
+}
+
+/// Bytes of one version of an object.
+#[derive(Debug)]
+pub(crate) struct Received {
+    /// `None` if only their end is known to be the object's end.
+    pub offset: Option<u64>,
+    pub bytes: Bytes,
+    pub total: Option<u64>,
+    pub version: Version,
+    pub final_url: Url,
+    pub content_type: Option<String>,
+    pub hop: u32,
+}
+
+/// Why an attempt failed, and what may be done about it.
+struct Failure {
+    error: Error,
+    again: Again,
+}
+
+enum Again {
+    No,
+    /// The answer was wrong: once more, past all caches.
+    Once,
+    /// After a wait: the server's own, or a growing random one.
+    Later(Option<Duration>),
+}
+
+/// The waits between attempts: full jitter below a doubling bound.
+const FIRST_WAIT: Duration = Duration::from_millis(100);
+const LONGEST_WAIT: Duration = Duration::from_secs(10);
+/// A server's `Retry-After` is obeyed up to this.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// The beginning of a body whose connection broke.
+struct Kept {
+    bytes: BytesMut,
+    range: Range<u64>,
+    total: Option<u64>,
+    version: Version,
+}
+
+/// Sends `ask` until it is answered or patience ends.
+pub(crate) async fn exchange(query: &QueryContext, ask: Ask<'_>) -> Result<Answer> {
+    let shown = display_url(ask.url);
+    let mut hop = ask.hop;
+    let mut attempts = 0;
+    let mut past_caches = false;
+    let mut kept: Option<Kept> = None;
+    loop {
+        let mut now = Ask { hop, ..ask.clone() };
+        let tag = kept.as_ref().and_then(|kept| kept.version.strong_etag().map(str::to_owned));
+        if let Some(kept) = &kept {
+            now.range = Some(RangeSpec::Bounded(kept.range.start + kept.bytes.len() as u64..kept.range.end));
+            now.if_match = tag.as_deref().or(ask.if_match);
+        }
+        let failure = match attempt(query, &now, &shown, past_caches, &mut kept).await {
+            Ok(answer) => match rejoin(answer, &mut kept) {
+                Some(answer) => return Ok(answer),
+                // The object changed between the two halves: the first is worth nothing.
+                None => Failure { error: changed_between(&shown), again: Again::Once },
+            },
+            Err(failure) => failure,
+        };
+        let wait = match failure.again {
+            Again::Once if !past_caches => {
+                past_caches = true;
+                Duration::ZERO
+            }
+            Again::Later(asked) if attempts < query.client.settings.retries => {
+                asked.unwrap_or_else(|| jitter(attempts))
+            }
+            _ => return Err(with_access_hint(failure.error, ask.url)),
+        };
+        if !query.take_retry() {
+            return Err(failure.error.hint("the query has used up its retries; fewer requests at a time may help"));
+        }
+        attempts += 1;
+        // A request that is sent because of an answer depends on that answer.
+        hop += 1;
+        query.stats.retried();
+        if !wait.is_zero() {
+            query.client.timer.sleep(wait).await;
+        }
+    }
+}
+
+fn changed_between(shown: &str) -> Error {
+    Error::new(ErrorKind::SourceChanged, "the file changed while a broken transfer was resumed").at(shown)
+}
+
+fn jitter(attempt: u32) -> Duration {
+    let bound = FIRST_WAIT.saturating_mul(1 << attempt.min(10)).min(LONGEST_WAIT);
+    bound.mul_f64(fastrand::f64())
+}
+
+/// Puts what was kept before the rest; `None` if they are not of one version.
+fn rejoin(answer: Answer, kept: &mut Option<Kept>) -> Option<Answer> {
+    let Some(before) = kept.take() else { return Some(answer) };
+    match answer {
+        Answer::Bytes(mut rest) if !before.version.differs_from(&rest.version) => {
+            let mut bytes = before.bytes;
+            bytes.extend_from_slice(&rest.bytes);
+            rest.offset = Some(before.range.start);
+            rest.total = before.total.or(rest.total);
+            rest.bytes = bytes.freeze();
+            Some(Answer::Bytes(rest))
+        }
+        _ => None,
+    }
+}
+
+fn with_access_hint(error: Error, url: &Url) -> Error {
+    let signed = url.query_pairs().any(|(key, _)| {
+        let key = key.to_ascii_lowercase();
+        key.contains("signature") || key.contains("expires") || matches!(key.as_str(), "sig" | "se" | "token")
+    });
+    match error.kind() {
+        ErrorKind::Access if signed => error.hint("the link is signed and may have expired: get a new one"),
+        ErrorKind::Access => error.hint("a header for this origin can be given with --header"),
+        _ => error,
+    }
+}
+
+/// Ends a request's account however it ends, cancelled included.
+struct Account<'a> {
+    query: &'a QueryContext,
+    record: Option<RequestRecord>,
+    asked: u64,
+    /// The origin whose link is being measured by a body.
+    measuring: Option<&'a Origin>,
+}
+
+impl Account<'_> {
+    fn since_began(&self) -> Duration {
+        self.query.client.timer.now() - self.query.stats.began()
+    }
+
+    fn head(&mut self, status: StatusCode) {
+        let now = self.since_began();
+        if let Some(record) = &mut self.record {
+            record.status = Some(status.as_u16());
+            record.first_byte = Some(now);
+        }
+    }
+
+    fn body(&mut self, bytes: usize) {
+        self.query.stats.received(bytes as u64);
+        if let Some(record) = &mut self.record {
+            record.bytes += bytes as u64;
+        }
+    }
+}
+
+impl Drop for Account<'_> {
+    fn drop(&mut self) {
+        if let Some(mut record) = self.record.take() {
+            record.end = self.since_began();
+            self.query.budget.settle(self.asked, record.bytes);
+            if let Some(origin) = self.measuring {
+                origin.body_ends(record.bytes, self.query.client.timer.now());
+            }
+            self.query.stats.ended(record);
+        }
+    }
+}
+
+async fn attempt(
+    query: &QueryContext,
+    ask: &Ask<'_>,
+    shown: &str,
+    past_caches: bool,
+    kept: &mut Option<Kept>,
+) -> Result<Answer, Failure> {
+    let client = &query.client;
+    let origin = client.origins.of(ask.url);
+    let permit = loop {
+        let permit = origin.limiter.acquire().await;
+        match origin.wait_before_sending(client.timer.now()) {
+            None => break permit,
+            Some(wait) => {
+                drop(permit);
+                client.timer.sleep(wait).await;
+            }
+        }
+    };
+    let asked = ask.range.as_ref().map_or(ask.bound, RangeSpec::length);
+    query.budget.take(asked).map_err(|error| Failure { error, again: Again::No })?;
+    query.stats.sent(Method::GET.as_str(), ask.hop);
+    query.earn_retry();
+    let sent = client.timer.now();
+    let mut account = Account { query, record: None, asked, measuring: None };
+    account.record = Some(RequestRecord {
+        start: account.since_began(),
+        first_byte: None,
+        end: Duration::ZERO,
+        method: Method::GET.to_string(),
+        url: shown.to_owned(),
+        range: ask.range.as_ref().map(RangeSpec::to_string),
+        status: None,
+        bytes: 0,
+        cause: ask.cause,
+        hop: ask.hop,
+    });
+
+    let request = request(ask, past_caches);
+    let response = match idle(query, client.fetch.fetch(request)).await {
+        Ok(response) => response,
+        Err(error) => {
+            if error.kind() == FetchErrorKind::Timeout {
+                origin.limiter.rejected(&permit, client.timer.now());
+            }
+            return Err(transport(error, shown));
+        }
+    };
+    account.head(response.status);
+    let FetchResponse { status, headers, final_url, redirects, body } = response;
+    let hop = ask.hop + redirects;
+    if judge::is_transient(status) {
+        return Err(turned_away(query, &origin, &permit, status, &headers, shown));
+    }
+    origin.limiter.succeeded(client.timer.now());
+    let verdict = judge::judge(ask.range.as_ref(), ask.bound, ask.if_match.is_some(), status, &headers)
+        .map_err(|error| distrusted(error.at(shown)))?;
+    let version = |total| judge::version(&headers, total);
+    match verdict {
+        Verdict::NotSatisfiable { total } => Ok(Answer::NotSatisfiable { total, hop }),
+        Verdict::WholeTooLarge { total } => Ok(Answer::WholeTooLarge { total, hop }),
+        Verdict::Changed => Ok(Answer::Changed { version: version(None) }),
+        Verdict::NotModified => Err(distrusted(
+            Error::new(ErrorKind::BadResponse, "the server sent 304 to a request without If-None-Match").at(shown),
+        )),
+        Verdict::Body(part) => {
+            origin.body_begins(client.timer.now() - sent, client.timer.now());
+            account.measuring = Some(&origin);
+            let reader = Reader { query, ask, shown, part, version: version(None) };
+            let read = reader.read(body, &mut account, kept).await?;
+            let Some((bytes, part)) = read else { return Ok(Answer::WholeTooLarge { total: None, hop }) };
+            let content_type = headers.get(header::CONTENT_TYPE).and_then(|t| t.to_str().ok()).map(str::to_owned);
+            let version = version(part.total);
+            let (offset, total) = (part.offset, part.total);
+            Ok(Answer::Bytes(Box::new(Received { offset, bytes, total, version, final_url, content_type, hop })))
+        }
+    }
+}
+
+fn request(ask: &Ask<'_>, past_caches: bool) -> FetchRequest {
+    let mut headers = HeaderMap::new();
+    // Offsets in a coded body mean nothing.
+    headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+    if let Some(range) = &ask.range {
+        headers.insert(header::RANGE, range.header());
+    }
+    if let Some(tag) = ask.if_match.and_then(|tag| HeaderValue::from_str(tag).ok()) {
+        headers.insert(header::IF_MATCH, tag);
+    }
+    if past_caches {
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    }
+    // The caches of browsers are known to return wrong bytes for ranges.
+    FetchRequest { method: Method::GET, url: ask.url.clone(), headers, no_store: ask.range.is_some() || past_caches }
+}
+
+/// Fails with `Timeout` when nothing happens for the idle time.
+async fn idle<T>(
+    query: &QueryContext,
+    step: impl Future<Output = Result<T, FetchError>> + Unpin,
+) -> Result<T, FetchError> {
+    let limit = query.client.settings.idle_timeout;
+    match select(step, query.client.timer.sleep(limit)).await {
+        Either::Left((result, _)) => result,
+        Either::Right(_) => {
+            let message = format!("nothing arrived for {} s", limit.as_secs_f32());
+            Err(FetchError::new(FetchErrorKind::Timeout, message))
+        }
+    }
+}
+
+fn transport(error: FetchError, shown: &str) -> Failure {
+    let again = if error.kind().is_transient() { Again::Later(None) } else { Again::No };
+    Failure { error: Error::from_fetch(error, shown), again }
+}
+
+fn distrusted(error: Error) -> Failure {
+    let again = if error.kind() == ErrorKind::BadResponse { Again::Once } else { Again::No };
+    Failure { error, again }
+}
+
+/// A status that may pass: the origin's limit falls, and its `Retry-After` holds for everyone.
+fn turned_away(
+    query: &QueryContext,
+    origin: &Origin,
+    permit: &crate::limiter::Permit,
+    status: StatusCode,
+    headers: &HeaderMap,
+    shown: &str,
+) -> Failure {
+    let now = query.client.timer.now();
+    let error = judge::status_error(status).at(shown);
+    if !matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE) {
+        return Failure { error, again: Again::Later(None) };
+    }
+    origin.limiter.rejected(permit, now);
+    match retry_after(headers) {
+        Some(wait) if wait > PATIENCE => {
+            let hint = format!("the server asks to come back in {} s", wait.as_secs());
+            Failure { error: error.hint(hint), again: Again::No }
+        }
+        Some(wait) => {
+            origin.hold_until(now + wait);
+            // A little apart, so that those who were turned away together do not come back together.
+            Failure { error, again: Again::Later(Some(wait + jitter(0))) }
+        }
+        None => Failure { error, again: Again::Later(None) },
+    }
+}
+
+/// `Retry-After` (RFC 9110 §10.2.3) in seconds, or as a date read by the server's own clock.
+fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    let text = |name| headers.get(name)?.to_str().ok().map(str::trim);
+    let wait = text(header::RETRY_AFTER)?;
+    if let Ok(seconds) = wait.parse() {
+        return Some(Duration::from_secs(seconds));
+    }
+    let date = |text| httpdate::parse_http_date(text).ok();
+    date(wait)?.duration_since(date(text(header::DATE)?)?).ok()
+}
+
+/// Reads one body within its limits.
+struct Reader<'a> {
+    query: &'a QueryContext,
+    ask: &'a Ask<'a>,
+    shown: &'a str,
+    part: BodyPart,
+    version: Version,
+}
+
+impl Reader<'_> {
+    /// The bytes and what is now known of them; `None` if a whole body is longer than may be read.
+    async fn read(
+        mut self,
+        mut body: FetchBody,
+        account: &mut Account<'_>,
+        kept: &mut Option<Kept>,
+    ) -> Result<Option<(Bytes, BodyPart)>, Failure> {
+        let limit = self.part.limit;
+        let mut first: Option<Bytes> = None;
+        let mut all = BytesMut::new();
+        loop {
+            let chunk = match idle(self.query, Box::pin(async { body.next().await.transpose() })).await {
+                Ok(Some(chunk)) => chunk,
+                Ok(None) => break,
+                Err(error) => {
+                    if let Some(chunk) = first.take() {
+                        all.extend_from_slice(&chunk);
+                    }
+                    self.keep(all, kept);
+                    return Err(transport(error, self.shown));
+                }
+            };
+            account.body(chunk.len());
+            let length = first.as_ref().map_or(all.len(), Bytes::len) + chunk.len();
+            if length as u64 > limit {
+                return if self.part.whole && self.part.length.is_none() {
+                    Ok(None)
+                } else {
+                    Err(self.wrong_length(&format!("more than {limit}")))
+                };
+            }
+            // Most bodies of loopback and small files are one chunk, which need not be copied.
+            if all.is_empty() && first.is_none() {
+                first = Some(chunk);
+                continue;
+            }
+            if let Some(chunk) = first.take() {
+                all.reserve(usize::try_from(self.part.length.unwrap_or(limit).min(limit)).unwrap_or(0));
+                all.extend_from_slice(&chunk);
+            }
+            all.extend_from_slice(&chunk);
+        }
+        let bytes = first.unwrap_or_else(|| all.freeze());
+        let length = bytes.len() as u64;
+        if self.part.length.is_some_and(|expected| expected != length) {
+            return Err(self.wrong_length(&length.to_string()));
+        }
+        if self.part.whole {
+            self.part.total = Some(length);
+        } else if self.part.length.is_none() && length < limit {
+            // Shorter than asked without a visible Content-Range: the object ends here.
+            let offset = *self.part.offset.get_or_insert(0);
+            self.part.total = Some(offset + length);
+        }
+        Ok(Some((bytes, self.part)))
+    }
+
+    /// Keeps the beginning of a broken body, if the rest can be asked for of the same version.
+    fn keep(&self, bytes: BytesMut, kept: &mut Option<Kept>) {
+        let (Some(offset), Some(length)) = (self.part.offset, self.part.length) else { return };
+        if let Some(before) = kept {
+            if !before.version.differs_from(&self.version) {
+                before.bytes.extend_from_slice(&bytes);
+            }
+            return;
+        }
+        let provable = self.version.etag.is_some() || self.version.last_modified.is_some();
+        if !bytes.is_empty() && provable && self.ask.range.is_some() {
+            let (range, total) = (offset..offset + length, self.part.total);
+            *kept = Some(Kept { bytes, range, total, version: self.version.clone() });
+        }
+    }
+
+    fn wrong_length(&self, found: &str) -> Failure {
+        let expected = self.part.length.map_or_else(|| format!("at most {}", self.part.limit), |n| n.to_string());
+        let message = format!("the server sent {found} bytes where {expected} were announced");
+        distrusted(Error::new(ErrorKind::BadResponse, message).at(self.shown))
+    }
+}

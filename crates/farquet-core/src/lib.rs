@@ -1,0 +1,45 @@
+//! The core of farquet: which bytes of remote Parquet files a query needs, in how few round trips, and whether the answers
+//! can be believed.
+//!
+//! No runtime, no HTTP client, no SQL. A backend implements [`fetch::Fetch`] and [`timer::Timer`]; an engine asks a
+//! [`snapshot::Snapshot`] to open files and a [`scan::Scan`] for their bytes.
+//!
+//! | module | does | does not |
+//! |---|---|---|
+//! | [`fetch`], [`timer`] | the seam to a backend | any policy |
+//! | [`range`], [`validator`], [`location`] | the vocabulary, as pure functions | I/O |
+//! | `judge` | compares an answer's head with what was asked | read bodies, retry |
+//! | `exchange` | one logical request: limits, retries, resumption, accounts | decide what to ask |
+//! | `origin`, `limiter` | what was learned about an origin: load, link, refusals | outlive the session |
+//! | `open`, `footer` | from a URL to checked metadata | read data |
+//! | [`snapshot`] | one version of each file for one query | keep anything across queries |
+//! | [`scan`] | fetches planned ranges ahead of the decoder, within bounds | decode, spawn |
+//! | [`stats`], `budget` | what a query cost, what it may cost | print |
+
+pub mod client;
+pub mod error;
+pub mod fetch;
+pub mod location;
+pub mod range;
+pub mod redact;
+pub mod scan;
+pub mod segments;
+pub mod snapshot;
+pub mod stats;
+pub mod timer;
+pub mod trust;
+pub mod validator;
+
+mod budget;
+mod exchange;
+mod footer;
+mod judge;
+mod limiter;
+mod open;
+mod origin;
+
+pub use budget::Limits;
+pub use client::{Client, QueryContext, Settings};
+pub use error::{Error, ErrorKind, Result};
+pub use http;
+pub use url::Url;

@@ -1,0 +1,130 @@
+//! What is learned about an origin while talking to it. Kept for the session, in memory.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use url::Url;
+
+use crate::limiter::Limiter;
+use crate::timer::Monotonic;
+
+/// All origins of a session.
+#[derive(Debug)]
+pub(crate) struct Origins {
+    requests_per_origin: usize,
+    known: Mutex<HashMap<String, Arc<Origin>>>,
+}
+
+/// One origin: scheme, host and port.
+#[derive(Debug)]
+pub(crate) struct Origin {
+    pub(crate) limiter: Arc<Limiter>,
+    /// It refused or misanswered `bytes=-N`.
+    suffix_refused: AtomicBool,
+    link: Mutex<Link>,
+    /// Nothing is sent before this moment: the origin's `Retry-After`.
+    not_before: Mutex<Monotonic>,
+}
+
+/// The path to an origin, as measured.
+#[derive(Debug, Clone, Copy, Default)]
+struct Link {
+    /// Shortest time to a first byte lately.
+    latency: Option<Duration>,
+    /// Bytes and time of transfers that overlapped, so that parallel bodies are not counted as many slow links.
+    active: u32,
+    active_since: Monotonic,
+    busy: Duration,
+    bytes: u64,
+}
+
+/// Bodies smaller than this, all together, say nothing about bandwidth.
+const ENOUGH_TO_MEASURE: u64 = 64 << 10;
+/// Where nothing is measured yet. Their product is 1 MiB.
+const FIRST_LATENCY: Duration = Duration::from_millis(50);
+const FIRST_BANDWIDTH: f64 = (20 << 20) as f64;
+
+impl Origins {
+    pub(crate) fn new(requests_per_origin: usize) -> Self {
+        Self { requests_per_origin, known: Mutex::default() }
+    }
+
+    pub(crate) fn of(&self, url: &Url) -> Arc<Origin> {
+        let key = url.origin().ascii_serialization();
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(known.entry(key).or_insert_with(|| Arc::new(Origin::new(self.requests_per_origin))))
+    }
+}
+
+impl Origin {
+    fn new(requests: usize) -> Self {
+        Self {
+            limiter: Limiter::new(requests),
+            suffix_refused: AtomicBool::new(false),
+            link: Mutex::default(),
+            not_before: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn refuse_suffix(&self) {
+        self.suffix_refused.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn suffix_refused(&self) -> bool {
+        self.suffix_refused.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn hold_until(&self, moment: Monotonic) {
+        let mut not_before = self.not_before.lock().unwrap_or_else(PoisonError::into_inner);
+        *not_before = moment.max(*not_before);
+    }
+
+    pub(crate) fn wait_before_sending(&self, now: Monotonic) -> Option<Duration> {
+        let not_before = *self.not_before.lock().unwrap_or_else(PoisonError::into_inner);
+        (not_before > now).then(|| not_before - now)
+    }
+
+    /// A head arrived `latency` after its request; its body begins to flow.
+    pub(crate) fn body_begins(&self, latency: Duration, now: Monotonic) {
+        let mut link = self.link.lock().unwrap_or_else(PoisonError::into_inner);
+        // The shortest seen is the distance; longer ones are queues. It drifts up, in case the route has changed.
+        link.latency = Some(link.latency.map_or(latency, |best| latency.min(best + best / 16)));
+        if link.active == 0 {
+            link.active_since = now;
+        }
+        link.active += 1;
+    }
+
+    /// A body ended after `bytes`.
+    pub(crate) fn body_ends(&self, bytes: u64, now: Monotonic) {
+        let mut link = self.link.lock().unwrap_or_else(PoisonError::into_inner);
+        link.active = link.active.saturating_sub(1);
+        link.bytes += bytes;
+        if link.active == 0 {
+            let since = link.active_since;
+            link.busy += now - since;
+            if link.bytes > ENOUGH_TO_MEASURE << 8 {
+                // Older transfers count half: the link may have changed.
+                link.bytes /= 2;
+                link.busy /= 2;
+            }
+        }
+    }
+
+    /// Seconds to a first byte.
+    pub(crate) fn latency(&self) -> f64 {
+        let link = *self.link.lock().unwrap_or_else(PoisonError::into_inner);
+        link.latency.unwrap_or(FIRST_LATENCY).as_secs_f64()
+    }
+
+    /// Bytes per second of all bodies together.
+    pub(crate) fn bandwidth(&self) -> f64 {
+        let link = *self.link.lock().unwrap_or_else(PoisonError::into_inner);
+        if link.bytes < ENOUGH_TO_MEASURE || link.busy.is_zero() {
+            return FIRST_BANDWIDTH;
+        }
+        link.bytes as f64 / link.busy.as_secs_f64()
+    }
+}
