@@ -37,6 +37,8 @@ pub enum ErrorKind {
     SourceChanged,
     /// The next request would exceed a limit of the caller's.
     Budget,
+    /// The SQL: its syntax, names or types, or an operator that failed on the data.
+    Query,
     /// A decoder gave up in a way that it should not have.
     Decoder,
 }

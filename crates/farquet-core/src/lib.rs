@@ -7,7 +7,7 @@
 //! | module | does | does not |
 //! |---|---|---|
 //! | [`fetch`], [`timer`] | the seam to a backend | any policy |
-//! | [`range`], [`validator`], [`location`] | the vocabulary, as pure functions | I/O |
+//! | [`range`], [`validator`], [`location`], [`plan`], [`trust`] | the vocabulary, as pure functions | I/O |
 //! | `judge` | compares an answer's head with what was asked | read bodies, retry |
 //! | `exchange` | one logical request: limits, retries, resumption, accounts | decide what to ask |
 //! | `origin`, `limiter` | what was learned about an origin: load, link, refusals | outlive the session |
@@ -20,6 +20,7 @@ pub mod client;
 pub mod error;
 pub mod fetch;
 pub mod location;
+pub mod plan;
 pub mod range;
 pub mod redact;
 pub mod scan;

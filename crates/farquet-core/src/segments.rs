@@ -17,6 +17,13 @@ impl Segments {
         }
     }
 
+    /// Adds all pieces of `other`.
+    pub fn extend(&mut self, other: Self) {
+        for (offset, bytes) in other.0 {
+            self.push(offset, bytes);
+        }
+    }
+
     /// The ranges that are held, sorted.
     pub fn ranges(&self) -> Vec<Range<u64>> {
         self.0.iter().map(|(offset, bytes)| *offset..*offset + bytes.len() as u64).collect()

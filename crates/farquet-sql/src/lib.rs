@@ -1,1 +1,37 @@
-//! stub
+//! SQL over remote Parquet files: Apache `DataFusion` on `farquet-core`.
+//!
+//! A [`Session`] finds the files that a statement names, opens them in one wave through a snapshot of the query's own, and
+//! lets the engine plan and run over them.
+//!
+//! | module | does | does not |
+//! |---|---|---|
+//! | `session`, `statement` | names, views, restarts on changed files | plan bytes |
+//! | `references`, `catalog` | finds files in SQL and puts tables in their place | open them |
+//! | `table`, `schema` | files as one table: merged schema, `filename` | fetch |
+//! | `statistics`, `estimate` | what footers tell: exactly, and at a guess | believe every writer |
+//! | `plan` | prunes, decides between hops and bytes, lists the ranges | send requests, but for page indexes |
+//! | `exec`, `decode` | the operator: morsels to batches | I/O of its own |
+//! | `dynamic`, `early_stop` | filters and limits that shrink a running scan | |
+//! | `error` | core errors through the engine and back | |
+
+mod catalog;
+mod decode;
+mod dynamic;
+mod early_stop;
+mod error;
+mod estimate;
+mod exec;
+mod plan;
+mod references;
+mod result;
+mod schema;
+mod session;
+mod statement;
+mod statistics;
+mod table;
+
+pub use result::QueryResult;
+pub use session::{Session, SessionBuilder};
+pub use statement::Statement;
+
+pub use arrow;

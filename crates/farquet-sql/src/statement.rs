@@ -1,0 +1,82 @@
+//! Statements, and which of them act on the session's names rather than on rows.
+
+use datafusion::sql::parser::{DFParserBuilder, Statement as EngineStatement};
+use datafusion::sql::sqlparser::ast::{ObjectName, ObjectNamePart, ObjectType, Statement as SqlStatement};
+use datafusion::sql::sqlparser::dialect::GenericDialect;
+use farquet_core::{Error, ErrorKind, Result};
+
+use crate::error::from_engine;
+use crate::session::Named;
+
+/// One statement, parsed.
+#[derive(Debug, Clone)]
+pub struct Statement(EngineStatement);
+
+/// What a statement does to the session's names.
+pub(crate) enum Action {
+    Name { name: String, named: Named, replace: bool, exists_ok: bool },
+    Forget { name: String, view: bool },
+    Run,
+}
+
+pub(crate) fn parse(sql: &str) -> Result<Vec<Statement>> {
+    let parsed = DFParserBuilder::new(sql)
+        .with_dialect(&GenericDialect {})
+        .build()
+        .and_then(|mut parser| parser.parse_statements());
+    let statements = parsed.map_err(|error| from_engine(&error))?;
+    Ok(statements.into_iter().map(Statement).collect())
+}
+
+impl Statement {
+    pub(crate) fn engine(&self) -> &EngineStatement {
+        &self.0
+    }
+
+    pub(crate) fn action(&self) -> Result<Action> {
+        match &self.0 {
+            EngineStatement::CreateExternalTable(create) => {
+                if !create.file_type.eq_ignore_ascii_case("parquet") {
+                    let message = format!("files are read as PARQUET, not as {}", create.file_type);
+                    return Err(Error::new(ErrorKind::Query, message));
+                }
+                if !create.columns.is_empty() || !create.table_partition_cols.is_empty() {
+                    let message = "an external table takes its columns from its files";
+                    return Err(Error::new(ErrorKind::Query, message).hint("leave the column list out"));
+                }
+                Ok(Action::Name {
+                    name: plain(&create.name)?,
+                    named: Named::Files(create.locations.clone()),
+                    replace: create.or_replace,
+                    exists_ok: create.if_not_exists,
+                })
+            }
+            EngineStatement::Statement(statement) => match statement.as_ref() {
+                SqlStatement::CreateView(view) if !view.materialized && view.columns.is_empty() => Ok(Action::Name {
+                    name: plain(&view.name)?,
+                    named: Named::View(EngineStatement::Statement(Box::new(SqlStatement::Query(view.query.clone())))),
+                    replace: view.or_replace,
+                    exists_ok: view.if_not_exists,
+                }),
+                SqlStatement::Drop { object_type: ObjectType::View | ObjectType::Table, names, .. }
+                    if names.len() == 1 =>
+                {
+                    let view = matches!(statement.as_ref(), SqlStatement::Drop { object_type: ObjectType::View, .. });
+                    Ok(Action::Forget { name: plain(&names[0])?, view })
+                }
+                _ => Ok(Action::Run),
+            },
+            _ => Ok(Action::Run),
+        }
+    }
+}
+
+/// Names without a schema, in lower case unless quoted.
+fn plain(name: &ObjectName) -> Result<String> {
+    match name.0.as_slice() {
+        [ObjectNamePart::Identifier(ident)] if ident.quote_style.is_none() => Ok(ident.value.to_lowercase()),
+        [ObjectNamePart::Identifier(ident)] => Ok(ident.value.clone()),
+        _ => Err(Error::new(ErrorKind::Query, format!("'{name}' has more than one part"))
+            .hint("views and external tables have plain names")),
+    }
+}

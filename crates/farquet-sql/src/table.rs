@@ -1,0 +1,141 @@
+//! A table of open files: schema, statistics, and the scan that answers a query.
+
+use std::sync::{Arc, OnceLock};
+
+use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use async_trait::async_trait;
+use datafusion::catalog::{Session, TableProvider};
+use datafusion::common::{DFSchema, Result as EngineResult, Statistics};
+use datafusion::logical_expr::utils::conjunction;
+use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
+use datafusion::physical_plan::ExecutionPlan;
+use farquet_core::snapshot::File;
+use farquet_core::{Error, ErrorKind, Result};
+use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
+
+use crate::error::external;
+use crate::exec::ScanExec;
+use crate::plan::ScanPlan;
+use crate::schema::{FILENAME, file_schema, merge};
+use crate::statistics;
+
+/// A file of a table.
+#[derive(Debug)]
+pub(crate) struct TableFile {
+    pub(crate) file: Arc<File>,
+    /// What it reads as, before the table's types.
+    pub(crate) schema: SchemaRef,
+    reader: OnceLock<ArrowReaderMetadata>,
+}
+
+impl TableFile {
+    /// The footer as the decoder wants it.
+    pub(crate) fn reader(&self) -> Result<ArrowReaderMetadata> {
+        if let Some(reader) = self.reader.get() {
+            return Ok(reader.clone());
+        }
+        let options = ArrowReaderOptions::new().with_schema(Arc::clone(&self.schema));
+        let reader = ArrowReaderMetadata::try_new(self.file.metadata(), options).map_err(|error| {
+            Error::new(ErrorKind::Unsupported, format!("the schema cannot be read: {error}")).at(self.file.name())
+        })?;
+        Ok(self.reader.get_or_init(|| reader).clone())
+    }
+}
+
+/// Files as one table, each in the version of the query's snapshot.
+#[derive(Debug)]
+pub(crate) struct FileTable {
+    pub(crate) files: Vec<Arc<TableFile>>,
+    /// The files' columns, and `filename` after them where the query asks for it.
+    pub(crate) schema: SchemaRef,
+    statistics: Statistics,
+}
+
+impl FileTable {
+    /// A table of `files`. `filename` becomes a column if the query wants it and no file has one of that name.
+    pub(crate) fn new(files: Vec<Arc<File>>, filename: bool) -> Result<Self> {
+        let mut table_files: Vec<Arc<TableFile>> = Vec::with_capacity(files.len());
+        for file in files {
+            let schema = file_schema(file.metadata().file_metadata()).map_err(|error| error.at(file.name()))?;
+            // Files of one writer share a schema, and then what is derived from it.
+            let schema = match table_files.last() {
+                Some(last) if last.schema == schema => Arc::clone(&last.schema),
+                _ => schema,
+            };
+            table_files.push(Arc::new(TableFile { file, schema, reader: OnceLock::new() }));
+        }
+        let columns = merge(table_files.iter().map(|file| (file.file.name(), &file.schema)))?;
+        let statistics: Vec<_> =
+            table_files.iter().map(|file| statistics::of_file(&file.file.metadata(), &file.schema, &columns)).collect();
+        let mut statistics = statistics::of_table(&statistics, &columns);
+        let schema = if filename && columns.field_with_name(FILENAME).is_err() {
+            statistics.column_statistics.push(datafusion::common::ColumnStatistics::new_unknown());
+            with_filename(&columns)
+        } else {
+            columns
+        };
+        Ok(Self { files: table_files, schema, statistics })
+    }
+
+    /// Whether `filename` is the virtual column.
+    pub(crate) fn has_filename(&self) -> bool {
+        filename_index(&self.schema).is_some()
+    }
+}
+
+/// Marks the virtual column, so that it is not taken for a file's own.
+const VIRTUAL: &str = "farquet.virtual";
+
+fn with_filename(columns: &Schema) -> SchemaRef {
+    let virtual_field =
+        Field::new(FILENAME, DataType::Utf8View, false).with_metadata([(VIRTUAL.to_owned(), String::new())].into());
+    let fields = columns.fields().iter().map(|field| field.as_ref().clone()).chain([virtual_field]);
+    Arc::new(Schema::new(fields.collect::<Vec<_>>()))
+}
+
+/// Where the virtual column stands in a table's schema.
+pub(crate) fn filename_index(schema: &Schema) -> Option<usize> {
+    let last = schema.fields().len().checked_sub(1)?;
+    schema.field(last).metadata().contains_key(VIRTUAL).then_some(last)
+}
+
+#[async_trait]
+impl TableProvider for FileTable {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    fn table_type(&self) -> TableType {
+        TableType::Base
+    }
+
+    fn statistics(&self) -> Option<Statistics> {
+        Some(self.statistics.clone())
+    }
+
+    /// Filters prune here and are evaluated above: pruning keeps rows that do not match.
+    fn supports_filters_pushdown(&self, filters: &[&Expr]) -> EngineResult<Vec<TableProviderFilterPushDown>> {
+        Ok(vec![TableProviderFilterPushDown::Inexact; filters.len()])
+    }
+
+    async fn scan(
+        &self,
+        state: &dyn Session,
+        projection: Option<&Vec<usize>>,
+        filters: &[Expr],
+        limit: Option<usize>,
+    ) -> EngineResult<Arc<dyn ExecutionPlan>> {
+        let predicate = match conjunction(filters.iter().cloned()) {
+            Some(filter) => {
+                Some(state.create_physical_expr(filter, &DFSchema::try_from(self.schema.as_ref().clone())?)?)
+            }
+            None => None,
+        };
+        let projection = projection.cloned().unwrap_or_else(|| (0..self.schema.fields().len()).collect());
+        let plan = ScanPlan::new(self.files.clone(), Arc::clone(&self.schema), projection, predicate, limit)
+            .await
+            .map_err(external)?;
+        let options = state.config().options();
+        Ok(Arc::new(ScanExec::new(Arc::new(plan), &self.statistics, options.execution.target_partitions)?))
+    }
+}

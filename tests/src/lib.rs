@@ -1,0 +1,97 @@
+//! What the end-to-end tests share: a session on a loopback origin, and rows as text.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use arrow::util::display::{ArrayFormatter, FormatOptions};
+use farquet_core::stats::Report;
+use farquet_core::{Client, Limits, Result, Settings};
+use farquet_native::{HttpFetch, NativeFetch, TokioTimer};
+use farquet_sql::Session;
+
+/// Options of a session under test.
+#[derive(Debug, Clone)]
+pub struct World {
+    /// Core settings.
+    pub settings: Settings,
+    /// Decoders at once.
+    pub partitions: usize,
+    /// An extra root certificate.
+    pub certificate: Option<String>,
+}
+
+impl Default for World {
+    fn default() -> Self {
+        Self { settings: Settings::default(), partitions: 2, certificate: None }
+    }
+}
+
+impl World {
+    /// A session that learned nothing yet.
+    pub fn session(&self) -> Session {
+        let mut http = HttpFetch::builder().environment_proxies(false);
+        if let Some(pem) = &self.certificate {
+            http = http.root_certificate_pem(pem.as_bytes()).expect("a certificate");
+        }
+        let fetch = NativeFetch::new(http.build().expect("an HTTP client"));
+        let client = Client::new(Arc::new(fetch), Arc::new(TokioTimer::new()), self.settings.clone());
+        Session::builder(client).target_partitions(self.partitions).build().expect("a session")
+    }
+}
+
+/// A session with the defaults.
+pub fn session() -> Session {
+    World::default().session()
+}
+
+/// The rows of an answer, each as its values joined by `|`, and what it cost.
+#[derive(Debug)]
+pub struct Answer {
+    /// Rows in the order of the answer.
+    pub rows: Vec<String>,
+    /// The account.
+    pub report: Report,
+}
+
+/// Runs one statement to its end.
+pub async fn ask(session: &Session, sql: &str) -> Result<Answer> {
+    let query = session.begin(Limits::default());
+    let statement = session.parse(sql)?.remove(0);
+    let batches = session.run(&query, &statement).await?.collect().await?;
+    let format = FormatOptions::default().with_null("NULL");
+    let mut rows = Vec::new();
+    for batch in &batches {
+        let columns: Vec<_> =
+            batch.columns().iter().map(|c| ArrayFormatter::try_new(c, &format).expect("a formatter")).collect();
+        for row in 0..batch.num_rows() {
+            let values: Vec<_> = columns.iter().map(|column| column.value(row).to_string()).collect();
+            rows.push(values.join("|"));
+        }
+    }
+    Ok(Answer { rows, report: query.report() })
+}
+
+/// As [`ask`], where an answer is expected.
+pub async fn answer(session: &Session, sql: &str) -> Answer {
+    ask(session, sql).await.unwrap_or_else(|error| panic!("{sql}: {error:?}"))
+}
+
+/// As [`ask`], where an error is expected.
+pub async fn refusal(session: &Session, sql: &str) -> farquet_core::Error {
+    match ask(session, sql).await {
+        Ok(answer) => panic!("{sql}: {} rows where an error was expected", answer.rows.len()),
+        Err(error) => error,
+    }
+}
+
+/// As many requests at once as there are files, so that waves are hops.
+pub fn unlimited() -> Settings {
+    let mut settings = Settings::default();
+    settings.requests_per_origin = Some(1024);
+    settings
+}
+
+/// Milliseconds.
+pub fn ms(n: u64) -> Duration {
+    Duration::from_millis(n)
+}
