@@ -28,6 +28,8 @@ pub struct Settings {
     pub idle_timeout: Duration,
     /// Requests in flight to one origin; the backend's own number if `None`.
     pub requests_per_origin: Option<usize>,
+    /// Bytes fetched and not yet decoded; the backend's own number if `None`.
+    pub bytes_in_flight: Option<u64>,
     /// The largest footer that is accepted, in bytes.
     pub largest_footer: u64,
     /// Bytes of file tails that the running queries keep for their scans.
@@ -40,6 +42,7 @@ impl Default for Settings {
             retries: 4,
             idle_timeout: Duration::from_secs(20),
             requests_per_origin: None,
+            bytes_in_flight: None,
             largest_footer: 256 << 20,
             held_bytes: 64 << 20,
         }
@@ -69,9 +72,14 @@ impl Client {
         Arc::new(Self { fetch, timer, settings, capabilities, origins, hints: Hints::default(), holdable })
     }
 
-    /// What the backend can do.
-    pub fn capabilities(&self) -> Capabilities {
-        self.capabilities
+    /// Bytes that a scan may fetch ahead of its decoders.
+    pub fn bytes_in_flight(&self) -> u64 {
+        self.settings.bytes_in_flight.unwrap_or(self.capabilities.bytes_in_flight)
+    }
+
+    /// Requests in flight to one origin at most.
+    pub(crate) fn requests_per_origin(&self) -> usize {
+        self.settings.requests_per_origin.unwrap_or(self.capabilities.requests_per_origin)
     }
 
     /// Begins a query's account: now, before any of its work is polled.

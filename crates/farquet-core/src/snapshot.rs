@@ -178,7 +178,7 @@ impl File {
     pub fn cost(&self) -> Cost {
         let client = &self.query.client;
         let origin = client.origins.of(&self.url);
-        let parallel = client.settings.requests_per_origin.unwrap_or(client.capabilities.requests_per_origin);
+        let parallel = client.requests_per_origin();
         let largest = client.capabilities.largest_request;
         Cost { latency: origin.latency(), bandwidth: origin.bandwidth(), parallel, largest }
     }

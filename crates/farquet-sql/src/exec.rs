@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use arrow::datatypes::SchemaRef;
 use datafusion::common::runtime::SpawnedTask;
@@ -30,7 +30,8 @@ use futures::{StreamExt, TryStreamExt, stream};
 use crate::decode::MorselReader;
 use crate::dynamic::DynamicFilters;
 use crate::error::external;
-use crate::plan::{Part, ScanPlan};
+use crate::plan::{Part, PlannedFile, ScanPlan};
+use crate::statistics;
 
 /// Row groups whose second fetch may be under way at once, for each decoder.
 const LATE_READERS: usize = 8;
@@ -40,7 +41,8 @@ const LATE_READERS: usize = 8;
 pub(crate) struct ScanExec {
     plan: Arc<ScanPlan>,
     parts: Arc<[Part]>,
-    statistics: Arc<Statistics>,
+    /// Computed when an optimizer rule first asks.
+    statistics: Arc<OnceLock<Arc<Statistics>>>,
     properties: Arc<PlanProperties>,
     /// Filters of operators above that tighten while they run; columns by table schema.
     dynamic: DynamicFilters,
@@ -75,7 +77,7 @@ impl Shared {
 }
 
 impl ScanExec {
-    pub(crate) fn new(plan: Arc<ScanPlan>, table: &Statistics, partitions: usize) -> EngineResult<Self> {
+    pub(crate) fn new(plan: Arc<ScanPlan>, partitions: usize) -> EngineResult<Self> {
         let schema = Arc::new(plan.table_schema.project(&plan.projection)?);
         let partitions = partitions.clamp(1, plan.parts.len().max(1));
         let properties = PlanProperties::new(
@@ -85,16 +87,9 @@ impl ScanExec {
             Boundedness::Bounded,
         )
         .with_scheduling_type(SchedulingType::Cooperative);
-        let mut statistics = table.clone().project(Some(&plan.projection));
-        if plan.predicate.is_some() {
-            statistics = statistics.to_inexact();
-            statistics.num_rows = Precision::Inexact(plan.parts.iter().map(|part| part.rows).sum());
-        } else if plan.limit.is_some() {
-            statistics = statistics.to_inexact();
-        }
         Ok(Self {
             parts: plan.parts.clone().into(),
-            statistics: Arc::new(statistics),
+            statistics: Arc::default(),
             properties: Arc::new(properties),
             dynamic: DynamicFilters::default(),
             ordered: false,
@@ -112,6 +107,24 @@ impl ScanExec {
     /// The same scan, below an operator that may stop before the end.
     pub(crate) fn stopping_early(&self) -> Self {
         Self { stops_early: true, run: Arc::default(), ..self.clone() }
+    }
+
+    /// What footers tell of the output: exact where nothing was filtered or cut.
+    fn statistics(&self) -> Arc<Statistics> {
+        let compute = || {
+            let (plan, output) = (&self.plan, self.output());
+            let of_file = |file: &PlannedFile| {
+                statistics::of_file(&file.table_file.file.metadata(), &file.table_file.schema, &output)
+            };
+            let files: Vec<_> = plan.files.iter().map(of_file).collect();
+            let mut all = statistics::of_table(&files, &output);
+            if plan.predicate.is_some() || plan.limit.is_some() || !plan.pruning {
+                all = all.to_inexact();
+                all.num_rows = Precision::Inexact(plan.parts.iter().map(|part| part.rows).sum());
+            }
+            Arc::new(all)
+        };
+        Arc::clone(self.statistics.get_or_init(compute))
     }
 
     fn pace(&self) -> Pace {
@@ -140,7 +153,7 @@ impl ScanExec {
         let mut in_flight = 0;
         if let Some(first) = self.plan.files.first() {
             let query = first.table_file.file.query();
-            in_flight = query.client().capabilities().bytes_in_flight;
+            in_flight = query.client().bytes_in_flight();
             if pace == Pace::Eager && self.dynamic.is_empty() {
                 let planned = Scan::planned(&morsels, pace);
                 query.check_budget(planned.requests, planned.bytes)?;
@@ -288,7 +301,7 @@ impl ExecutionPlan for ScanExec {
         // Partitions take what comes next: which rows a single one will see is not known.
         let single = self.properties.partitioning.partition_count() == 1;
         if args.partition().is_none() || single {
-            return Ok(Arc::clone(&self.statistics));
+            return Ok(self.statistics());
         }
         Ok(Arc::new(Statistics::new_unknown(&self.output())))
     }

@@ -65,6 +65,8 @@ pub(crate) struct ScanPlan {
     pub(crate) projection: Vec<usize>,
     pub(crate) predicate: Option<Arc<dyn PhysicalExpr>>,
     pub(crate) limit: Option<usize>,
+    /// Whether statistics are used at all.
+    pub(crate) pruning: bool,
     /// The highest hop that the plan rests on.
     pub(crate) hop: u32,
 }
@@ -77,13 +79,14 @@ impl ScanPlan {
         projection: Vec<usize>,
         predicate: Option<Arc<dyn PhysicalExpr>>,
         limit: Option<usize>,
+        pruning: bool,
     ) -> Result<Self> {
         let mut planned = Vec::with_capacity(files.len());
         let mut row_groups: Vec<Vec<usize>> = Vec::with_capacity(files.len());
         let mut adapted = Adapted::default();
         let mut columns = ColumnsOf::default();
         for table_file in files {
-            let predicate = adapted.predicate(predicate.as_ref(), &table_schema, &table_file);
+            let predicate = adapted.predicate(predicate.as_ref().filter(|_| pruning), &table_schema, &table_file);
             let count = table_file.file.metadata().num_row_groups();
             row_groups.push(match &predicate {
                 Some(predicate) => prune_row_groups(&table_file, predicate),
@@ -104,7 +107,7 @@ impl ScanPlan {
         }
         decide_late(&mut planned, &parts);
         let hop = planned.iter().map(|file| file.table_file.file.hop()).max().unwrap_or(0);
-        Ok(Self { files: planned, parts, table_schema, projection, predicate, limit, hop })
+        Ok(Self { files: planned, parts, table_schema, projection, predicate, limit, pruning, hop })
     }
 
     /// Row groups of all files.
@@ -131,6 +134,9 @@ impl ScanPlan {
 
     /// Whether `part` may hold rows that satisfy `filter`, an expression over the table's schema.
     pub(crate) fn may_match(&self, part: &Part, filter: &Arc<dyn PhysicalExpr>) -> bool {
+        if !self.pruning {
+            return true;
+        }
         let file = &self.files[part.file].table_file;
         let Some(filter) = adapt(filter, &self.table_schema, file) else { return true };
         let Ok(pruning) = PruningPredicate::try_new(filter, Arc::clone(&file.schema)) else { return true };

@@ -57,6 +57,7 @@ pub struct SessionBuilder {
     client: Arc<Client>,
     base: Option<Url>,
     partitions: usize,
+    pruning: bool,
 }
 
 impl SessionBuilder {
@@ -74,9 +75,20 @@ impl SessionBuilder {
         self
     }
 
+    /// Whether statistics in files decide what is read, and answer without reading; they do by default. For files whose
+    /// statistics are in doubt. A statement can say so too: `SET datafusion.execution.parquet.pruning = false`.
+    #[must_use]
+    pub fn pruning(mut self, pruning: bool) -> Self {
+        self.pruning = pruning;
+        self
+    }
+
     /// The session.
     pub fn build(self) -> Result<Session> {
-        let config = SessionConfig::new().with_information_schema(true).with_target_partitions(self.partitions);
+        let config = SessionConfig::new()
+            .with_information_schema(true)
+            .with_target_partitions(self.partitions)
+            .with_parquet_pruning(self.pruning);
         let state = SessionStateBuilder::new_with_default_features()
             .with_config(config)
             .with_physical_optimizer_rule(Arc::new(EarlyStop))
@@ -89,7 +101,7 @@ impl SessionBuilder {
 impl Session {
     /// A session on `client`.
     pub fn builder(client: Arc<Client>) -> SessionBuilder {
-        SessionBuilder { client, base: None, partitions: 1 }
+        SessionBuilder { client, base: None, partitions: 1, pruning: true }
     }
 
     /// Registers `name` for the files of `location`, a list of patterns. Nothing is opened before a query uses it.

@@ -15,6 +15,8 @@ use farquet_core::trust::bounds_believable;
 use parquet::arrow::arrow_reader::statistics::StatisticsConverter;
 use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 
+use crate::table::is_virtual;
+
 /// Statistics of some row groups of one file, in the types of the file's Arrow schema.
 pub(crate) struct RowGroupStatistics<'a> {
     metadata: &'a ParquetMetaData,
@@ -108,6 +110,9 @@ pub(crate) fn of_file(metadata: &ParquetMetaData, schema: &SchemaRef, table: &Sc
     };
     let statistics = RowGroupStatistics::new(metadata, schema, 0..metadata.num_row_groups());
     let columns = table.fields().iter().map(|field| {
+        if is_virtual(field) {
+            return ColumnStatistics::new_unknown();
+        }
         if schema.field_with_name(field.name()).is_err() {
             return missing_column(field.data_type(), num_rows);
         }

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use async_trait::async_trait;
 use datafusion::catalog::{Session, TableProvider};
-use datafusion::common::{DFSchema, Result as EngineResult, Statistics};
+use datafusion::common::{DFSchema, Result as EngineResult};
 use datafusion::logical_expr::utils::conjunction;
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::ExecutionPlan;
@@ -17,7 +17,6 @@ use crate::error::external;
 use crate::exec::ScanExec;
 use crate::plan::ScanPlan;
 use crate::schema::{FILENAME, file_schema, merge};
-use crate::statistics;
 
 /// A file of a table.
 #[derive(Debug)]
@@ -48,7 +47,6 @@ pub(crate) struct FileTable {
     pub(crate) files: Vec<Arc<TableFile>>,
     /// The files' columns, and `filename` after them where the query asks for it.
     pub(crate) schema: SchemaRef,
-    statistics: Statistics,
 }
 
 impl FileTable {
@@ -56,31 +54,29 @@ impl FileTable {
     pub(crate) fn new(files: Vec<Arc<File>>, filename: bool) -> Result<Self> {
         let mut table_files: Vec<Arc<TableFile>> = Vec::with_capacity(files.len());
         for file in files {
-            let schema = file_schema(file.metadata().file_metadata()).map_err(|error| error.at(file.name()))?;
-            // Files of one writer share a schema, and then what is derived from it.
             let schema = match table_files.last() {
-                Some(last) if last.schema == schema => Arc::clone(&last.schema),
-                _ => schema,
+                Some(last) if same_schema(&last.file, &file) => Arc::clone(&last.schema),
+                _ => file_schema(file.metadata().file_metadata()).map_err(|error| error.at(file.name()))?,
             };
             table_files.push(Arc::new(TableFile { file, schema, reader: OnceLock::new() }));
         }
         let columns = merge(table_files.iter().map(|file| (file.file.name(), &file.schema)))?;
-        let statistics: Vec<_> =
-            table_files.iter().map(|file| statistics::of_file(&file.file.metadata(), &file.schema, &columns)).collect();
-        let mut statistics = statistics::of_table(&statistics, &columns);
-        let schema = if filename && columns.field_with_name(FILENAME).is_err() {
-            statistics.column_statistics.push(datafusion::common::ColumnStatistics::new_unknown());
-            with_filename(&columns)
-        } else {
-            columns
-        };
-        Ok(Self { files: table_files, schema, statistics })
+        let virtual_column = filename && columns.field_with_name(FILENAME).is_err();
+        let schema = if virtual_column { with_filename(&columns) } else { columns };
+        Ok(Self { files: table_files, schema })
     }
 
     /// Whether `filename` is the virtual column.
     pub(crate) fn has_filename(&self) -> bool {
         filename_index(&self.schema).is_some()
     }
+}
+
+/// Files of one writer share a schema, and then all that is derived from it.
+fn same_schema(a: &File, b: &File) -> bool {
+    let (a, b) = (a.metadata(), b.metadata());
+    let (a, b) = (a.file_metadata(), b.file_metadata());
+    a.schema_descr() == b.schema_descr() && a.key_value_metadata() == b.key_value_metadata()
 }
 
 /// Marks the virtual column, so that it is not taken for a file's own.
@@ -93,10 +89,15 @@ fn with_filename(columns: &Schema) -> SchemaRef {
     Arc::new(Schema::new(fields.collect::<Vec<_>>()))
 }
 
+/// Whether `field` is the virtual column.
+pub(crate) fn is_virtual(field: &Field) -> bool {
+    field.metadata().contains_key(VIRTUAL)
+}
+
 /// Where the virtual column stands in a table's schema.
 pub(crate) fn filename_index(schema: &Schema) -> Option<usize> {
     let last = schema.fields().len().checked_sub(1)?;
-    schema.field(last).metadata().contains_key(VIRTUAL).then_some(last)
+    is_virtual(schema.field(last)).then_some(last)
 }
 
 #[async_trait]
@@ -107,10 +108,6 @@ impl TableProvider for FileTable {
 
     fn table_type(&self) -> TableType {
         TableType::Base
-    }
-
-    fn statistics(&self) -> Option<Statistics> {
-        Some(self.statistics.clone())
     }
 
     /// Filters prune here and are evaluated above: pruning keeps rows that do not match.
@@ -132,10 +129,9 @@ impl TableProvider for FileTable {
             None => None,
         };
         let projection = projection.cloned().unwrap_or_else(|| (0..self.schema.fields().len()).collect());
-        let plan = ScanPlan::new(self.files.clone(), Arc::clone(&self.schema), projection, predicate, limit)
-            .await
-            .map_err(external)?;
-        let options = state.config().options();
-        Ok(Arc::new(ScanExec::new(Arc::new(plan), &self.statistics, options.execution.target_partitions)?))
+        let options = &state.config().options().execution;
+        let (files, schema, pruning) = (self.files.clone(), Arc::clone(&self.schema), options.parquet.pruning);
+        let plan = ScanPlan::new(files, schema, projection, predicate, limit, pruning).await.map_err(external)?;
+        Ok(Arc::new(ScanExec::new(Arc::new(plan), options.target_partitions)?))
     }
 }
