@@ -1,8 +1,15 @@
 //! What the end-to-end tests share: a session on a loopback origin, and rows as text.
 
+#![expect(clippy::missing_panics_doc, reason = "helpers of tests panic where the test fails")]
+
+pub mod canon;
+pub mod files;
+pub mod reference;
+
 use std::sync::Arc;
 use std::time::Duration;
 
+use arrow::array::RecordBatch;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use farquet_core::stats::Report;
 use farquet_core::{Client, Limits, Result, Settings};
@@ -16,13 +23,15 @@ pub struct World {
     pub settings: Settings,
     /// Decoders at once.
     pub partitions: usize,
+    /// Whether statistics decide what is read.
+    pub pruning: bool,
     /// An extra root certificate.
     pub certificate: Option<String>,
 }
 
 impl Default for World {
     fn default() -> Self {
-        Self { settings: Settings::default(), partitions: 2, certificate: None }
+        Self { settings: Settings::default(), partitions: 2, pruning: true, certificate: None }
     }
 }
 
@@ -35,7 +44,8 @@ impl World {
         }
         let fetch = NativeFetch::new(http.build().expect("an HTTP client"));
         let client = Client::new(Arc::new(fetch), Arc::new(TokioTimer::new()), self.settings.clone());
-        Session::builder(client).target_partitions(self.partitions).build().expect("a session")
+        let session = Session::builder(client).target_partitions(self.partitions).pruning(self.pruning);
+        session.build().expect("a session")
     }
 }
 
@@ -55,9 +65,7 @@ pub struct Answer {
 
 /// Runs one statement to its end.
 pub async fn ask(session: &Session, sql: &str) -> Result<Answer> {
-    let query = session.begin(Limits::default());
-    let statement = session.parse(sql)?.remove(0);
-    let batches = session.run(&query, &statement).await?.collect().await?;
+    let (batches, report) = batches(session, sql).await?;
     let format = FormatOptions::default().with_null("NULL");
     let mut rows = Vec::new();
     for batch in &batches {
@@ -68,7 +76,15 @@ pub async fn ask(session: &Session, sql: &str) -> Result<Answer> {
             rows.push(values.join("|"));
         }
     }
-    Ok(Answer { rows, report: query.report() })
+    Ok(Answer { rows, report })
+}
+
+/// Runs one statement to its end, for its batches and what it cost.
+pub async fn batches(session: &Session, sql: &str) -> Result<(Vec<RecordBatch>, Report)> {
+    let query = session.begin(Limits::default());
+    let statement = session.parse(sql)?.remove(0);
+    let batches = session.run(&query, &statement).await?.collect().await?;
+    Ok((batches, query.report()))
 }
 
 /// As [`ask`], where an answer is expected.

@@ -60,7 +60,7 @@ pub(crate) struct DemoArgs {
     /// Print nothing but the answers
     #[arg(short, long)]
     pub(crate) quiet: bool,
-    /// Whether to use colors
+    /// Whether to use colors: auto, always or never
     #[arg(long, value_enum, value_name = "WHEN", default_value_t, hide_possible_values = true)]
     pub(crate) color: Color,
 }
@@ -174,10 +174,14 @@ pub(crate) fn help() -> String {
 
 /// An error of the command line in the form of all errors: one line, and a hint.
 fn usage(error: &clap::Error) -> Failure {
-    if error.kind() == ErrorKind::UnknownArgument
-        && let Some(ContextValue::String(found)) = error.get(ContextKind::InvalidArg)
-        && !found.starts_with('-')
-    {
+    let said = |kind| match error.get(kind) {
+        Some(ContextValue::String(word)) => Some(word.as_str()),
+        _ => None,
+    };
+    let is_stray = said(ContextKind::InvalidSubcommand).is_some_and(|word| word != "demo")
+        || error.kind() == ErrorKind::UnknownArgument
+            && said(ContextKind::InvalidArg).is_some_and(|word| !word.starts_with('-'));
+    if is_stray {
         // The word is not quoted: it may be the value of a header that lacked quotes.
         return Failure::usage("there is more than one SQL argument")
             .hint("quote the SQL as a whole, and likewise the values of options; ';' separates queries");

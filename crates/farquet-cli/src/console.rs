@@ -70,7 +70,7 @@ pub(crate) enum Label {
 }
 
 /// Whether a stream is to be colored.
-pub(crate) fn is_colored(color: Color, is_terminal: bool) -> bool {
+fn is_colored(color: Color, is_terminal: bool) -> bool {
     match color {
         Color::Always => true,
         Color::Never => false,

@@ -27,7 +27,7 @@ const TABLES: [(&str, &str); 2] = [
 const QUERIES: [(&str, &str); 3] = [
     ("How many taxi rides are there? The ends of the files know.", "SELECT count(*) AS rides FROM trips"),
     (
-        "Which hosts are busiest? Small files are read whole, all at once.",
+        "Which hosts are busiest? All files are opened at once, and many arrive whole with their ends.",
         "SELECT host, count(*) AS samples, round(avg(value), 2) AS cpu\n\
          FROM metrics\n\
          WHERE metric_name = 'system.cpu.utilization'\n\
@@ -58,10 +58,10 @@ pub(crate) async fn run(args: DemoArgs, console: Console) -> Result<(), Failure>
     for (question, sql) in QUERIES {
         answer(&session, question, sql, console).await?;
     }
-    output.say("Now a file of your own:\n")?;
+    output.say("\nNow a file of your own:\n")?;
     output.say("  farquet \"SELECT * FROM 'https://host/path/file.parquet' LIMIT 10\"")?;
     output.say("  farquet -t 't=https://host/part_{00..99}.parquet' 'SELECT count(*) FROM t' --stats")?;
-    output.say("  farquet demo --serve    keeps these sample files on the air\n")?;
+    output.say("  farquet demo --serve    keeps these sample files on the air")?;
     output.flush()
 }
 
@@ -119,7 +119,7 @@ async fn answer(session: &Session, question: &str, sql: &str, console: Console) 
             rows.write(&batch).map_err(|error| output.failure(error))?;
         }
         rows.finish().map_err(|error| output.failure(error))?;
-        output.say(&format!("{}\n", stats::text(&query.report(), count, began.elapsed())))?;
+        output.say(&stats::text(&query.report(), count, began.elapsed()))?;
     }
     output.flush()
 }

@@ -77,7 +77,10 @@ async fn sql(args: &QueryArgs) -> Result<String, Failure> {
         (None, None) if io::stdin().is_terminal() => return Err(Failure::Help),
         (None, _) => read_stdin().await?,
     };
-    Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
+    Ok(match text.strip_prefix('\u{feff}') {
+        Some(rest) => rest.to_owned(),
+        None => text,
+    })
 }
 
 fn read_file(path: &Path) -> Result<String, Failure> {

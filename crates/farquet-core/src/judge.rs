@@ -188,8 +188,8 @@ mod tests {
         pairs.iter().map(|(k, v)| (k.parse().expect("a name"), v.parse().expect("a value"))).collect()
     }
 
-    fn partial(asked: RangeSpec, pairs: &[(&'static str, &str)]) -> Result<Verdict> {
-        judge(Some(&asked), BOUND, false, StatusCode::PARTIAL_CONTENT, &headers(pairs))
+    fn partial(asked: &RangeSpec, pairs: &[(&'static str, &str)]) -> Result<Verdict> {
+        judge(Some(asked), BOUND, false, StatusCode::PARTIAL_CONTENT, &headers(pairs))
     }
 
     fn kind(result: Result<Verdict>) -> ErrorKind {
@@ -207,12 +207,12 @@ mod tests {
                 whole: offset == 0,
             })
         };
-        assert_eq!(partial(RangeSpec::Suffix(10), &[("content-range", "bytes 90-99/100")]).ok(), Some(body(90, 100)));
-        assert_eq!(partial(RangeSpec::Suffix(10), &[("content-range", "bytes 90-99/*")]).ok(), Some(body(90, 100)));
-        assert_eq!(partial(RangeSpec::Suffix(500), &[("content-range", "bytes 0-99/100")]).ok(), Some(body(0, 100)));
+        assert_eq!(partial(&RangeSpec::Suffix(10), &[("content-range", "bytes 90-99/100")]).ok(), Some(body(90, 100)));
+        assert_eq!(partial(&RangeSpec::Suffix(10), &[("content-range", "bytes 90-99/*")]).ok(), Some(body(90, 100)));
+        assert_eq!(partial(&RangeSpec::Suffix(500), &[("content-range", "bytes 0-99/100")]).ok(), Some(body(0, 100)));
         for other in ["bytes 80-99/100", "bytes 90-98/100", "bytes 0-9/100"] {
             assert_eq!(
-                kind(partial(RangeSpec::Suffix(10), &[("content-range", other)])),
+                kind(partial(&RangeSpec::Suffix(10), &[("content-range", other)])),
                 ErrorKind::BadResponse,
                 "{other}"
             );
@@ -223,18 +223,18 @@ mod tests {
     fn another_range_than_asked_is_refused() {
         for other in ["bytes 0-9/100", "bytes 10-18/100", "bytes 11-19/100", "bytes 10-20/100", "bytes 10-20/*", "what"]
         {
-            let result = partial(RangeSpec::Bounded(10..20), &[("content-range", other)]);
+            let result = partial(&RangeSpec::Bounded(10..20), &[("content-range", other)]);
             assert_eq!(kind(result), ErrorKind::BadResponse, "{other}");
         }
         let pairs = [("content-range", "bytes 10-19/100"), ("content-length", "9")];
-        assert_eq!(kind(partial(RangeSpec::Bounded(10..20), &pairs)), ErrorKind::BadResponse);
+        assert_eq!(kind(partial(&RangeSpec::Bounded(10..20), &pairs)), ErrorKind::BadResponse);
         let pairs = [("content-range", "bytes 10-19/100"), ("content-encoding", "gzip")];
-        assert_eq!(kind(partial(RangeSpec::Bounded(10..20), &pairs)), ErrorKind::BadResponse);
+        assert_eq!(kind(partial(&RangeSpec::Bounded(10..20), &pairs)), ErrorKind::BadResponse);
     }
 
     #[test]
     fn a_range_past_the_end_may_be_cut_there() {
-        let verdict = partial(RangeSpec::Bounded(10..200), &[("content-range", "bytes 10-99/100")]);
+        let verdict = partial(&RangeSpec::Bounded(10..200), &[("content-range", "bytes 10-99/100")]);
         let part = BodyPart { offset: Some(10), length: Some(90), limit: 90, total: Some(100), whole: false };
         assert_eq!(verdict.ok(), Some(Verdict::Body(part)));
     }

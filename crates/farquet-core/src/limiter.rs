@@ -145,7 +145,9 @@ mod tests {
         let limiter = Limiter::new(64);
         let burst: Vec<_> = (0..64).map(|_| block_on(limiter.acquire())).collect();
         let now = Monotonic::default();
-        burst.iter().for_each(|permit| limiter.rejected(permit, now));
+        for permit in &burst {
+            limiter.rejected(permit, now);
+        }
         assert_eq!(limiter.limit(), 32);
         drop(burst);
         limiter.rejected(&block_on(limiter.acquire()), now);

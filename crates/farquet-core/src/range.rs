@@ -146,8 +146,8 @@ impl Cost {
     }
 
     /// Whether saving `bytes` is worth another hop.
-    pub fn hop_pays(&self, bytes: u64) -> bool {
-        bytes as f64 / self.bandwidth > self.latency
+    pub fn hop_pays(&self, bytes: f64) -> bool {
+        bytes / self.bandwidth > self.latency
     }
 }
 

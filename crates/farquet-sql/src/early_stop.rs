@@ -8,6 +8,7 @@ use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
 use datafusion::physical_plan::coop::CooperativeExec;
+use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, ReplaceChildrenOptions};
 use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::limit::{GlobalLimitExec, LocalLimitExec};
 use datafusion::physical_plan::projection::ProjectionExec;
@@ -49,5 +50,9 @@ fn mark(plan: Arc<dyn ExecutionPlan>, limited: bool) -> EngineResult<Arc<dyn Exe
     let limited = streams && (limited || plan.fetch().is_some());
     let children = plan.children().into_iter().map(|child| mark(Arc::clone(child), limited));
     let children = children.collect::<EngineResult<Vec<_>>>()?;
-    if children.is_empty() { Ok(plan) } else { plan.with_new_children(children) }
+    if children.is_empty() {
+        Ok(plan)
+    } else {
+        plan.replace_children(children, ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute))
+    }
 }

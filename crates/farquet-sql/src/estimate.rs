@@ -17,14 +17,14 @@ use crate::statistics::RowGroupStatistics;
 const UNKNOWN: f64 = 0.2;
 
 /// The bytes of the columns outside of the filter that late materialization of `part` is likely to save.
-pub(crate) fn bytes_saved(planned: &PlannedFile, part: &Part) -> u64 {
+pub(crate) fn bytes_saved(planned: &PlannedFile, part: &Part) -> f64 {
     let file = &planned.table_file;
     let metadata = file.file.metadata();
-    let (Some(predicate), Some(index)) = (&planned.predicate, metadata.offset_index()) else { return 0 };
+    let (Some(predicate), Some(index)) = (&planned.predicate, metadata.offset_index()) else { return 0.0 };
     let filter: HashSet<usize> = collect_columns(predicate).iter().map(Column::index).collect();
     let schema = metadata.file_metadata().schema_descr();
     let kept = selectivity(predicate, planned, part);
-    let Ok(rows) = u32::try_from(metadata.row_group(part.row_group).num_rows()) else { return 0 };
+    let Ok(rows) = u32::try_from(metadata.row_group(part.row_group).num_rows()) else { return 0.0 };
     let share = part.rows as f64 / f64::from(rows.max(1));
     let mut saved = 0.0;
     for (leaf, chunk) in metadata.row_group(part.row_group).columns().iter().enumerate() {
@@ -38,7 +38,7 @@ pub(crate) fn bytes_saved(planned: &PlannedFile, part: &Part) -> u64 {
         let untouched = (1.0 - kept).powf(rows_per_page);
         saved += chunk.compressed_size().max(0) as f64 * share * untouched;
     }
-    saved as u64
+    saved
 }
 
 /// The share of rows that `predicate` is likely to keep.

@@ -7,11 +7,12 @@ use arrow::datatypes::{Schema, SchemaRef};
 use datafusion::common::ScalarValue;
 use datafusion::common::pruning::PruningStatistics;
 use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::utils::collect_columns;
 use datafusion::physical_expr_adapter::{
     DefaultPhysicalExprAdapterFactory, PhysicalExprAdapterFactory, replace_columns_with_literals,
 };
-use datafusion::physical_optimizer::pruning::PruningPredicate;
+use datafusion::physical_optimizer::pruning::{PruningPredicate, PruningPredicateBuilder};
 use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use datafusion_datasource_parquet::{
     PagePruningAccessPlanFilter, ParquetAccessPlan, ParquetFileMetrics, RowGroupAccess,
@@ -139,7 +140,7 @@ impl ScanPlan {
         }
         let file = &self.files[part.file].table_file;
         let Some(filter) = adapt(filter, &self.table_schema, file) else { return true };
-        let Ok(pruning) = PruningPredicate::try_new(filter, Arc::clone(&file.schema)) else { return true };
+        let Some(pruning) = pruning_predicate(filter, file) else { return true };
         let metadata = file.file.metadata();
         let statistics = RowGroupStatistics::new(&metadata, &file.schema, [part.row_group]);
         pruning.prune(&statistics).map_or(true, |keep| keep.first().copied().unwrap_or(true))
@@ -157,7 +158,7 @@ impl PlannedFile {
     /// The columns of the first requests: all, or those of the filter.
     fn first_columns(&self) -> Vec<usize> {
         match &self.predicate {
-            Some(predicate) if self.late => collect_columns(predicate).iter().map(|column| column.index()).collect(),
+            Some(predicate) if self.late => collect_columns(predicate).iter().map(Column::index).collect(),
             _ => self.columns.to_vec(),
         }
     }
@@ -228,11 +229,15 @@ impl ColumnsOf {
     }
 }
 
+fn pruning_predicate(predicate: Arc<dyn PhysicalExpr>, file: &TableFile) -> Option<PruningPredicate> {
+    PruningPredicateBuilder::new().with_file_schema(Arc::clone(&file.schema)).try_build(predicate).ok()
+}
+
 /// The row groups that `predicate` does not rule out.
 fn prune_row_groups(file: &TableFile, predicate: &Arc<dyn PhysicalExpr>) -> Vec<usize> {
     let metadata = file.file.metadata();
     let all = 0..metadata.num_row_groups();
-    let Ok(pruning) = PruningPredicate::try_new(Arc::clone(predicate), Arc::clone(&file.schema)) else {
+    let Some(pruning) = pruning_predicate(Arc::clone(predicate), file) else {
         return all.collect();
     };
     let statistics = RowGroupStatistics::new(&metadata, &file.schema, all.clone());
@@ -264,7 +269,7 @@ async fn load_page_indexes(files: &[PlannedFile], row_groups: &[Vec<usize>]) -> 
             .map(|(_, chunk)| u64::try_from(chunk.compressed_size()).unwrap_or(0))
             .sum();
         // Half of the bytes, at a guess, for the bytes of the index.
-        table_file.file.cost().hop_pays((data / 2).saturating_sub(index.end - index.start))
+        table_file.file.cost().hop_pays((data / 2).saturating_sub(index.end - index.start) as f64)
     });
     try_join_all(wanted.map(|(file, _)| file.table_file.file.load_page_index())).await?;
     Ok(())
@@ -284,7 +289,9 @@ fn parts_of(index: usize, planned: &PlannedFile, row_groups: &[usize]) -> Vec<Pa
         return row_groups.iter().map(|group| whole(*group)).collect();
     };
     let mut access = ParquetAccessPlan::new_none(metadata.num_row_groups());
-    row_groups.iter().for_each(|group| access.scan(*group));
+    for group in row_groups {
+        access.scan(*group);
+    }
     let metrics = ParquetFileMetrics::new(0, file.file.name(), &ExecutionPlanMetricsSet::new());
     let schema = metadata.file_metadata().schema_descr();
     let access = PagePruningAccessPlanFilter::new(predicate, Arc::clone(&file.schema)).prune_plan_with_page_index(
@@ -312,7 +319,7 @@ fn parts_of(index: usize, planned: &PlannedFile, row_groups: &[usize]) -> Vec<Pa
 fn pages_believable(planned: &PlannedFile) -> bool {
     let metadata = planned.table_file.file.metadata();
     let (Some(predicate), true) = (&planned.predicate, metadata.column_index().is_some()) else { return false };
-    let roots: HashSet<usize> = collect_columns(predicate).iter().map(|column| column.index()).collect();
+    let roots: HashSet<usize> = collect_columns(predicate).iter().map(Column::index).collect();
     metadata.row_groups().iter().all(|group| {
         let mut leaves =
             group.columns().iter().enumerate().filter(|(leaf, _)| roots.contains(&root_of(&metadata, *leaf)));
@@ -340,11 +347,11 @@ fn cut_at(parts: &mut Vec<Part>, files: &[PlannedFile], limit: usize) {
 
 /// Chooses late materialization where the hop costs less than the pages that it is likely to save.
 fn decide_late(files: &mut [PlannedFile], parts: &[Part]) {
-    let mut saved = vec![0_u64; files.len()];
+    let mut saved = vec![0.0; files.len()];
     for part in parts {
         saved[part.file] += estimate::bytes_saved(&files[part.file], part);
     }
-    let total: u64 = saved.iter().sum();
+    let total: f64 = saved.iter().sum();
     let Some(cost) = files.first().map(|file| file.table_file.file.cost()) else { return };
     let pays = |cost: &Cost| cost.hop_pays(total);
     if !pays(&cost) {
@@ -352,7 +359,7 @@ fn decide_late(files: &mut [PlannedFile], parts: &[Part]) {
     }
     for (file, saved) in files.iter_mut().zip(saved) {
         let schema = &file.table_file.schema;
-        file.late = saved > 0
+        file.late = saved > 0.0
             && file.predicate.as_ref().is_some_and(|predicate| can_expr_be_pushed_down_with_schemas(predicate, schema));
     }
 }

@@ -158,7 +158,7 @@ impl Session {
         let engine = &self.0.engine;
         let statement = match statement.action()? {
             Action::Name { name, named, replace, exists_ok } => {
-                self.create(name, named, replace, exists_ok)?;
+                self.create(name, *named, replace, exists_ok)?;
                 return self.nothing(query).await;
             }
             Action::Forget { name, view } if self.forget(&name, view)? => return self.nothing(query).await,
@@ -224,7 +224,7 @@ impl Session {
             opened.iter().filter(|(_, table)| table.has_filename()).map(|(name, _)| name.clone()).collect();
         let tables = opened.into_iter().map(|(name, table)| (name, Arc::new(table) as Arc<dyn TableProvider>));
         let tables: Opened = Arc::new(RwLock::new(tables.collect()));
-        let context = self.context(state, Arc::clone(&tables))?;
+        let context = context(&state, &tables);
         for (name, mut definition) in views.into_iter().rev() {
             hide_filename(&mut definition, &hidden)?;
             let plan = context.state().statement_to_plan(definition).await.map_err(|error| from_engine(&error))?;
@@ -270,26 +270,6 @@ impl Session {
         Ok(urls)
     }
 
-    /// The session's engine with the query's tables in it.
-    fn context(&self, state: SessionState, tables: Opened) -> Result<SessionContext> {
-        let (catalog, schema) = {
-            let options = &state.config_options().catalog;
-            (options.default_catalog.clone(), options.default_schema.clone())
-        };
-        let catalogs = MemoryCatalogProviderList::new();
-        for name in state.catalog_list().catalog_names() {
-            let Some(session) = state.catalog_list().catalog(&name) else { continue };
-            let provider = if name == catalog {
-                Arc::new(QueryCatalog::new(session, schema.clone(), Arc::clone(&tables)))
-            } else {
-                session
-            };
-            catalogs.register_catalog(name, provider);
-        }
-        let state = SessionStateBuilder::new_from_existing(state).with_catalog_list(Arc::new(catalogs)).build();
-        Ok(SessionContext::new_with_state(state))
-    }
-
     fn named(&self, name: &str) -> Option<Named> {
         let names = self.0.names.read().unwrap_or_else(PoisonError::into_inner);
         names.get(name).or_else(|| names.get(&name.to_lowercase())).cloned()
@@ -329,4 +309,22 @@ impl Session {
             }
         }
     }
+}
+
+/// The session's engine with the query's tables in it.
+fn context(state: &SessionState, tables: &Opened) -> SessionContext {
+    let options = &state.config_options().catalog;
+    let (catalog, schema) = (&options.default_catalog, &options.default_schema);
+    let catalogs = MemoryCatalogProviderList::new();
+    for name in state.catalog_list().catalog_names() {
+        let Some(session) = state.catalog_list().catalog(&name) else { continue };
+        let provider = if name == *catalog {
+            Arc::new(QueryCatalog::new(session, schema.clone(), Arc::clone(tables)))
+        } else {
+            session
+        };
+        catalogs.register_catalog(name, provider);
+    }
+    let builder = SessionStateBuilder::new_from_existing(state.clone());
+    SessionContext::new_with_state(builder.with_catalog_list(Arc::new(catalogs)).build())
 }

@@ -14,7 +14,7 @@ pub struct Statement(EngineStatement);
 
 /// What a statement does to the session's names.
 pub(crate) enum Action {
-    Name { name: String, named: Named, replace: bool, exists_ok: bool },
+    Name { name: String, named: Box<Named>, replace: bool, exists_ok: bool },
     Forget { name: String, view: bool },
     Run,
 }
@@ -46,7 +46,7 @@ impl Statement {
                 }
                 Ok(Action::Name {
                     name: plain(&create.name)?,
-                    named: Named::Files(create.locations.clone()),
+                    named: Box::new(Named::Files(create.locations.clone())),
                     replace: create.or_replace,
                     exists_ok: create.if_not_exists,
                 })
@@ -54,7 +54,9 @@ impl Statement {
             EngineStatement::Statement(statement) => match statement.as_ref() {
                 SqlStatement::CreateView(view) if !view.materialized && view.columns.is_empty() => Ok(Action::Name {
                     name: plain(&view.name)?,
-                    named: Named::View(EngineStatement::Statement(Box::new(SqlStatement::Query(view.query.clone())))),
+                    named: Box::new(Named::View(EngineStatement::Statement(Box::new(SqlStatement::Query(
+                        view.query.clone(),
+                    ))))),
                     replace: view.or_replace,
                     exists_ok: view.if_not_exists,
                 }),

@@ -72,9 +72,9 @@ fn the_demonstration() {
     for part in [
         "SELECT count(*) AS rides FROM trips;",
         "| 4224000 |",
-        ", 8 requests, ",
+        ", 8 requests, 4.19 MB, 1 hop, ",
         "FROM metrics",
-        ", 60 requests, ",
+        ", 60 files, 60 of 60 row groups",
         "| payment   | rides | mean_total |",
         "farquet \"SELECT * FROM 'https://host/path/file.parquet' LIMIT 10\"",
     ] {

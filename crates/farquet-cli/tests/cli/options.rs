@@ -68,8 +68,19 @@ fn statistics() {
     let mut found = keys(stats);
     found.sort();
     let mut expected = [
-        "rows", "wall_ms", "hops", "waves", "connections", "requests", "status", "bytes_received", "retries",
-        "restarts", "files", "row_groups", "cache",
+        "rows",
+        "wall_ms",
+        "hops",
+        "waves",
+        "connections",
+        "requests",
+        "status",
+        "bytes_received",
+        "retries",
+        "restarts",
+        "files",
+        "row_groups",
+        "cache",
     ];
     expected.sort_unstable();
     assert_eq!(found, expected);

@@ -55,7 +55,7 @@ fn refusals() {
         Fault::status(404),
         Fault::status(500),
         Fault::html(403, format!("expired: {SECRET}")),
-        Fault::html(200, format!("<html>?sig={SECRET}")),
+        Fault::html(200, format!("<html>https://h/login?sig={SECRET}")),
         Fault::redirect(302, format!("/other.parquet?sig={SECRET}")),
         Fault::redirect(302, format!("ftp://h/x?sig={SECRET}")),
         Fault::Abort,

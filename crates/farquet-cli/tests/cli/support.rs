@@ -16,24 +16,24 @@ use farquet_testkit::{Origin, OriginBuilder};
 use parquet::arrow::ArrowWriter;
 
 /// What became of a run.
-pub struct Ran {
-    pub code: Option<i32>,
-    pub bytes: Vec<u8>,
-    pub out: String,
-    pub err: String,
+pub(crate) struct Ran {
+    pub(crate) code: Option<i32>,
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) out: String,
+    pub(crate) err: String,
 }
 
 impl Ran {
     /// Ended with this code; shows what was said otherwise.
     #[track_caller]
-    pub fn exits(self, code: i32) -> Self {
+    pub(crate) fn exits(self, code: i32) -> Self {
         assert_eq!(self.code, Some(code), "stdout:\n{}\nstderr:\n{}", self.out, self.err);
         self
     }
 
     /// Printed exactly this.
     #[track_caller]
-    pub fn prints(self, out: &str) -> Self {
+    pub(crate) fn prints(self, out: &str) -> Self {
         let ran = self.exits(0);
         assert_eq!(ran.out, out, "stderr:\n{}", ran.err);
         ran
@@ -49,7 +49,7 @@ impl From<Output> for Ran {
 }
 
 /// The binary with these arguments, away from the environment of whoever runs the tests.
-pub fn command(args: &[&str]) -> Command {
+pub(crate) fn command(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_farquet"));
     command.args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     for name in ["COLUMNS", "NO_COLOR", "RUST_BACKTRACE", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy"] {
@@ -59,17 +59,17 @@ pub fn command(args: &[&str]) -> Command {
     command
 }
 
-pub fn farquet(args: &[&str]) -> Ran {
+pub(crate) fn farquet(args: &[&str]) -> Ran {
     command(args).output().expect("the binary runs").into()
 }
 
 /// Runs it in a directory.
-pub fn farquet_in(directory: &Path, args: &[&str]) -> Ran {
+pub(crate) fn farquet_in(directory: &Path, args: &[&str]) -> Ran {
     command(args).current_dir(directory).output().expect("the binary runs").into()
 }
 
 /// Runs it with something on its standard input.
-pub fn farquet_reading(input: &str, args: &[&str]) -> Ran {
+pub(crate) fn farquet_reading(input: &str, args: &[&str]) -> Ran {
     let mut child = command(args).stdin(Stdio::piped()).spawn().expect("the binary runs");
     let mut stdin = child.stdin.take().expect("a pipe");
     // Whoever fails early does not read.
@@ -79,25 +79,25 @@ pub fn farquet_reading(input: &str, args: &[&str]) -> Ran {
 }
 
 /// Sends a signal by its name.
-pub fn send_signal(child: &Child, name: &str) {
+pub(crate) fn send_signal(child: &Child, name: &str) {
     let status = Command::new("kill").args([&format!("-{name}"), &child.id().to_string()]).status();
     assert!(status.expect("kill runs").success());
 }
 
-pub fn start(builder: OriginBuilder) -> Origin {
+pub(crate) fn start(builder: OriginBuilder) -> Origin {
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
     runtime.block_on(builder.start())
 }
 
 /// An origin with [`tiny`] at `/tiny.parquet`, and its URL.
-pub fn tiny_origin() -> (Origin, String) {
+pub(crate) fn tiny_origin() -> (Origin, String) {
     let origin = start(Origin::builder().file("/tiny.parquet", tiny()));
     let url = origin.url("/tiny.parquet").to_string();
     (origin, url)
 }
 
 /// Three rows with what formats find difficult.
-pub fn tiny() -> Vec<u8> {
+pub(crate) fn tiny() -> Vec<u8> {
     let lists = ListArray::from_iter_primitive::<Int32Type, _, _>([Some(vec![Some(1), None]), None, Some(vec![])]);
     let amounts = Decimal128Array::from(vec![Some(1050), None, Some(-7)]).with_precision_and_scale(10, 2);
     let columns: [(&str, ArrayRef); 7] = [
@@ -117,7 +117,7 @@ pub fn tiny() -> Vec<u8> {
 }
 
 /// Waits for something that another process does.
-pub fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
+pub(crate) fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
     let began = Instant::now();
     while !holds() {
         assert!(began.elapsed() < Duration::from_secs(20), "not within 20 s: {what}");
@@ -126,7 +126,7 @@ pub fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
 }
 
 /// The names in a directory, hidden ones too.
-pub fn names(directory: &Path) -> Vec<String> {
+pub(crate) fn names(directory: &Path) -> Vec<String> {
     let entries = fs::read_dir(directory).expect("a directory");
     let mut names: Vec<_> =
         entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect();
@@ -136,7 +136,7 @@ pub fn names(directory: &Path) -> Vec<String> {
 
 /// Compares with `tests/snapshots/NAME.txt`; writes it instead when `FARQUET_BLESS` is set.
 #[track_caller]
-pub fn snapshot(name: &str, found: &str) {
+pub(crate) fn snapshot(name: &str, found: &str) {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/snapshots").join(format!("{name}.txt"));
     if std::env::var_os("FARQUET_BLESS").is_some() {
         fs::write(&path, found).expect("a snapshot");
