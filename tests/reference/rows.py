@@ -73,6 +73,13 @@ def canon(value):
     raise TypeError(f"no canonical form of {kind}")
 
 
+def read_by_pyarrow(files):
+    table = pa.concat_tables(pq.read_table(file) for file in files)
+    # DuckDB has no halves.
+    fields = [field.with_type(pa.float32()) if field.type == pa.float16() else field for field in table.schema]
+    return table.cast(pa.schema(fields))
+
+
 def answer(connection, query):
     try:
         table = connection.sql(query).to_arrow_table()
@@ -90,7 +97,7 @@ def main():
         for table in world["tables"]:
             try:
                 if table["reader"] == "pyarrow":
-                    connection.register(table["name"], pa.concat_tables(pq.read_table(file) for file in table["files"]))
+                    connection.register(table["name"], read_by_pyarrow(table["files"]))
                 else:
                     files = connection.read_parquet(table["files"], union_by_name=True)
                     files.create_view(table["name"])

@@ -150,11 +150,24 @@ pub fn difference(mut ours: Vec<Row>, mut theirs: Vec<Row>, how: Comparison) -> 
         theirs.sort_by_cached_key(key);
     }
     let mut pairs = ours.iter().zip(&theirs);
-    let (ours, theirs) = pairs.find(|(a, b)| {
-        a.len() != b.len() || !a.iter().zip(b.iter()).all(|(a, b)| same(a, b, how.tolerance))
-    })?;
-    let shown = |row: &Row| Value::Array(row.clone()).to_string().chars().take(600).collect::<String>();
-    Some(format!("\n  here {}\n  there {}", shown(ours), shown(theirs)))
+    let differ = |a: &Row, b: &Row| a.len() != b.len() || a.iter().zip(b).any(|(a, b)| apart(a, b, how.tolerance).is_some());
+    let (ours, theirs) = pairs.find(|(a, b)| differ(a, b))?;
+    let shown = |row: &Row| Value::Array(row.clone()).to_string().chars().take(400).collect::<String>();
+    let at = ours.iter().zip(theirs).enumerate().find_map(|(column, (a, b))| apart(a, b, how.tolerance).map(|at| (column, at)));
+    Some(format!("\n  here  {}\n  there {}\n  first {at:?}", shown(ours), shown(theirs)))
+}
+
+/// The innermost values that differ.
+fn apart<'a>(a: &'a Value, b: &'a Value, tolerance: f64) -> Option<(&'a Value, &'a Value)> {
+    match (a, b) {
+        (Value::Array(x), Value::Array(y)) if x.len() == y.len() => {
+            x.iter().zip(y).find_map(|(a, b)| apart(a, b, tolerance))
+        }
+        (Value::Object(x), Value::Object(y)) if x.keys().eq(y.keys()) => {
+            x.values().zip(y.values()).find_map(|(a, b)| apart(a, b, tolerance))
+        }
+        _ => (!same(a, b, tolerance)).then_some((a, b)),
+    }
 }
 
 /// Text to sort by, in which floats that are nearly the same are the same, except at the borders of rounding.
@@ -171,20 +184,9 @@ fn float(text: &str) -> Option<f64> {
 }
 
 fn same(a: &Value, b: &Value, tolerance: f64) -> bool {
-    match (a, b) {
-        (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b, tolerance)),
-        (Value::Object(a), Value::Object(b)) => {
-            a.len() == b.len() && a.iter().zip(b).all(|((k, a), (l, b))| k == l && same(a, b, tolerance))
-        }
-        _ => {
-            let floats = a.as_str().and_then(float).zip(b.as_str().and_then(float));
-            let near = |(a, b): (f64, f64)| {
-                (a - b).abs() <= tolerance * a.abs().max(b.abs()).max(1e-9)
-                    && (tolerance > 0.0 || a.is_sign_negative() == b.is_sign_negative())
-                    || a.to_bits() == b.to_bits()
-                    || a.is_nan() && b.is_nan()
-            };
-            a == b || floats.is_some_and(near)
-        }
+    let Some((x, y)) = a.as_str().and_then(float).zip(b.as_str().and_then(float)) else { return a == b };
+    if tolerance == 0.0 {
+        return x.to_bits() == y.to_bits() || x.is_nan() && y.is_nan();
     }
+    x == y || x.is_nan() && y.is_nan() || (x - y).abs() <= tolerance * x.abs().max(y.abs()).max(1.0)
 }

@@ -12,6 +12,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use farquet_core::snapshot::File;
 use farquet_core::{Error, ErrorKind, Result};
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
+use parquet::file::metadata::{FileMetaData, ParquetMetaData, ParquetMetaDataBuilder, RowGroupMetaData};
 
 use crate::error::external;
 use crate::exec::ScanExec;
@@ -34,11 +35,26 @@ impl TableFile {
             return Ok(reader.clone());
         }
         let options = ArrowReaderOptions::new().with_schema(Arc::clone(&self.schema));
-        let reader = ArrowReaderMetadata::try_new(self.file.metadata(), options).map_err(|error| {
+        let reader = ArrowReaderMetadata::try_new(row_counts_agree(self.file.metadata()), options).map_err(|error| {
             Error::new(ErrorKind::Unsupported, format!("the schema cannot be read: {error}")).at(self.file.name())
         })?;
         Ok(self.reader.get_or_init(|| reader).clone())
     }
+}
+
+/// The reader cuts its batches at the row count of the file, which some writers leave at zero: that of the row groups then.
+fn row_counts_agree(metadata: Arc<ParquetMetaData>) -> Arc<ParquetMetaData> {
+    let file = metadata.file_metadata();
+    let rows = metadata.row_groups().iter().map(RowGroupMetaData::num_rows).sum();
+    if file.num_rows() == rows {
+        return metadata;
+    }
+    let (writer, pairs) = (file.created_by().map(str::to_owned), file.key_value_metadata().cloned());
+    let (schema, orders) = (file.schema_descr_ptr(), file.column_orders().cloned());
+    let file = FileMetaData::new(file.version(), rows, writer, pairs, schema, orders);
+    let indexes = (metadata.column_index().cloned(), metadata.offset_index().cloned());
+    let corrected = ParquetMetaDataBuilder::new(file).set_row_groups(metadata.row_groups().to_vec());
+    Arc::new(corrected.set_column_index(indexes.0).set_offset_index(indexes.1).build())
 }
 
 /// Files as one table, each in the version of the query's snapshot.
