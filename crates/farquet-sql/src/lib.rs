@@ -6,9 +6,11 @@
 //! | module | does | does not |
 //! |---|---|---|
 //! | `session`, `statement` | names, views, restarts on changed files | plan bytes |
+//! | `depth` | keeps statements shallow | |
 //! | `references`, `catalog` | finds files in SQL and puts tables in their place | open them |
 //! | `table`, `schema` | files as one table: merged schema, `filename` | fetch |
 //! | `statistics`, `estimate` | what footers tell: exactly, and at a guess | believe every writer |
+//! | `floats` | which filters the bounds of floats can decide | |
 //! | `plan` | prunes, decides between hops and bytes, lists the ranges | send requests, but for page indexes |
 //! | `exec`, `decode` | the operator: morsels to batches | I/O of its own |
 //! | `dynamic`, `early_stop` | filters and limits that shrink a running scan | |
@@ -16,11 +18,13 @@
 
 mod catalog;
 mod decode;
+mod depth;
 mod dynamic;
 mod early_stop;
 mod error;
 mod estimate;
 mod exec;
+mod floats;
 mod plan;
 mod references;
 mod result;

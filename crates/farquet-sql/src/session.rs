@@ -5,6 +5,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use datafusion::catalog::{CatalogProviderList, MemoryCatalogProviderList, TableProvider, view::ViewTable};
+use datafusion::common::TableReference;
 use datafusion::error::DataFusionError;
 use datafusion::execution::{SessionState, SessionStateBuilder};
 use datafusion::logical_expr::{DdlStatement, LogicalPlan};
@@ -283,7 +284,8 @@ impl Session {
         if let Named::Files(locations) = &named {
             self.urls(locations)?;
         }
-        let known = self.named(&name).is_some() || self.0.engine.table_exist(name.as_str()).unwrap_or(false);
+        let taken = self.0.names.read().unwrap_or_else(PoisonError::into_inner).contains_key(&name);
+        let known = taken || self.0.engine.table_exist(TableReference::bare(name.as_str())).unwrap_or(false);
         match (known, replace, exists_ok) {
             (true, false, true) => Ok(()),
             (true, false, false) => Err(Error::new(ErrorKind::Query, format!("the name '{name}' is taken"))
@@ -300,7 +302,10 @@ impl Session {
         match self.named(name) {
             None => Ok(false),
             Some(named) if matches!(named, Named::View(_)) == view => {
-                self.0.names.write().unwrap_or_else(PoisonError::into_inner).remove(&name.to_lowercase());
+                let mut names = self.0.names.write().unwrap_or_else(PoisonError::into_inner);
+                if names.remove(name).is_none() {
+                    names.remove(&name.to_lowercase());
+                }
                 Ok(true)
             }
             Some(_) => {

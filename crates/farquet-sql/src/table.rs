@@ -35,9 +35,10 @@ impl TableFile {
             return Ok(reader.clone());
         }
         let options = ArrowReaderOptions::new().with_schema(Arc::clone(&self.schema));
-        let reader = ArrowReaderMetadata::try_new(row_counts_agree(self.file.metadata()), options).map_err(|error| {
-            Error::new(ErrorKind::Unsupported, format!("the schema cannot be read: {error}")).at(self.file.name())
-        })?;
+        let reader =
+            ArrowReaderMetadata::try_new(row_counts_agree(self.file.metadata()), options).map_err(|error| {
+                Error::new(ErrorKind::Unsupported, format!("the schema cannot be read: {error}")).at(self.file.name())
+            })?;
         Ok(self.reader.get_or_init(|| reader).clone())
     }
 }
