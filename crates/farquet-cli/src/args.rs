@@ -123,6 +123,7 @@ pub(crate) struct QueryArgs {
     pub(crate) concurrency: Option<NonZeroUsize>,
     /// Send a header to one origin only, as 'https://host Name: value'; may be repeated
     // Taken apart later, since errors about options quote their values.
+    #[expect(clippy::doc_markdown, reason = "the help shows it as it stands")]
     #[arg(long = "header", value_name = "ORIGIN NAME: VALUE")]
     pub(crate) headers: Vec<String>,
     /// No progress and no remarks
