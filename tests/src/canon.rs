@@ -90,7 +90,8 @@ pub fn values(array: &ArrayRef) -> Vec<Value> {
         T::Struct(fields) => {
             let columns: Vec<_> = array.as_struct().columns().iter().map(values).collect();
             let named = |row: usize| {
-                let items = fields.iter().zip(&columns).map(|(field, column)| (field.name().clone(), column[row].clone()));
+                let items =
+                    fields.iter().zip(&columns).map(|(field, column)| (field.name().clone(), column[row].clone()));
                 Value::Object(items.collect())
             };
             nested(array, named)
@@ -150,10 +151,15 @@ pub fn difference(mut ours: Vec<Row>, mut theirs: Vec<Row>, how: Comparison) -> 
         theirs.sort_by_cached_key(key);
     }
     let mut pairs = ours.iter().zip(&theirs);
-    let differ = |a: &Row, b: &Row| a.len() != b.len() || a.iter().zip(b).any(|(a, b)| apart(a, b, how.tolerance).is_some());
+    let differ =
+        |a: &Row, b: &Row| a.len() != b.len() || a.iter().zip(b).any(|(a, b)| apart(a, b, how.tolerance).is_some());
     let (ours, theirs) = pairs.find(|(a, b)| differ(a, b))?;
     let shown = |row: &Row| Value::Array(row.clone()).to_string().chars().take(400).collect::<String>();
-    let at = ours.iter().zip(theirs).enumerate().find_map(|(column, (a, b))| apart(a, b, how.tolerance).map(|at| (column, at)));
+    let at = ours
+        .iter()
+        .zip(theirs)
+        .enumerate()
+        .find_map(|(column, (a, b))| apart(a, b, how.tolerance).map(|at| (column, at)));
     Some(format!("\n  here  {}\n  there {}\n  first {at:?}", shown(ours), shown(theirs)))
 }
 

@@ -69,9 +69,8 @@ async fn a_footer_body_that_stays_wrong_is_an_error() {
 async fn a_wrong_data_body_is_asked_for_once_more() {
     for (name, fault) in wrong_bodies() {
         let (origin, sql) = one_large().await;
-        origin.script(move |seen| {
-            (is_first_data(seen) && seen.header("cache-control").is_none()).then(|| fault.clone())
-        });
+        origin
+            .script(move |seen| (is_first_data(seen) && seen.header("cache-control").is_none()).then(|| fault.clone()));
         let answer = answer(&session(), &sql).await;
         assert_eq!(answer.rows, [large_row(1)], "{name}");
         assert_eq!(origin.requests(), LARGE_REQUESTS + 1, "{name}: {:?}", ranges(&origin.log()));

@@ -74,6 +74,17 @@ pub(crate) enum StatsFormat {
     Json,
 }
 
+/// When an earlier answer about a file is good enough.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FreshnessRule {
+    /// The server said so since.
+    Validate,
+    /// Its headers allow it.
+    Http,
+    /// Files are never rewritten.
+    Immutable,
+}
+
 /// The options of a run.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct QueryArgs {
@@ -121,6 +132,22 @@ pub(crate) struct QueryArgs {
     /// Requests in flight to one origin [default: 64]
     #[arg(long, value_name = "N")]
     pub(crate) concurrency: Option<NonZeroUsize>,
+    /// Run all statements on one state of the world
+    #[arg(long)]
+    pub(crate) snapshot: bool,
+    /// When an earlier answer about a file is good enough: validate (the server said so since), http (its
+    /// Cache-Control allows it) or immutable (files are never rewritten) [default: validate]
+    #[arg(long, value_enum, value_name = "RULE", hide_possible_values = true)]
+    pub(crate) freshness: Option<FreshnessRule>,
+    /// Keep at most this much of small files between statements [default: 64MiB]
+    #[arg(long, value_name = "SIZE", value_parser = values::size, conflicts_with = "no_cache")]
+    pub(crate) cache_size: Option<u64>,
+    /// Keep at most this much of footers between statements [default: 50MiB]
+    #[arg(long, value_name = "SIZE", value_parser = values::size, conflicts_with = "no_cache")]
+    pub(crate) footer_cache_size: Option<u64>,
+    /// Keep nothing between statements
+    #[arg(long)]
+    pub(crate) no_cache: bool,
     /// Send a header to one origin only, as 'https://host Name: value'; may be repeated
     // Taken apart later, since errors about options quote their values.
     #[arg(long = "header", value_name = "ORIGIN NAME: VALUE")]

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal};
 use std::path::Path;
 
 use farquet_core::Limits;
-use farquet_sql::{Session, Statement};
+use farquet_sql::{Session, Snapshot, Statement};
 use futures::StreamExt;
 
 use crate::account::{Account, Books};
@@ -26,7 +26,8 @@ pub(crate) async fn run(args: QueryArgs, console: Console) -> Result<(), Failure
     let output = Output::open(args.format, args.output.as_deref(), console)?;
     let books = Books::open(&args, console)?;
     let limits = Limits { max_requests: args.max_requests, max_bytes: args.max_bytes };
-    let mut run = Run { session, output, books, limits, console };
+    let snapshot = args.snapshot.then(|| session.snapshot());
+    let mut run = Run { session, snapshot, output, books, limits, console };
     for statement in &statements {
         run.statement(statement).await?;
     }
@@ -35,6 +36,8 @@ pub(crate) async fn run(args: QueryArgs, console: Console) -> Result<(), Failure
 
 struct Run {
     session: Session,
+    /// What all statements are run on, if they are to share it.
+    snapshot: Option<Snapshot>,
     output: Output,
     books: Books,
     limits: Limits,
@@ -47,7 +50,10 @@ impl Run {
         // Before the rows, so that it is dropped after them, when no request is in flight any more.
         let mut account = Account::open(&self.books, &query);
         let mut progress = Some(Progress::start(&query, self.console));
-        let mut result = self.session.run(&query, statement).await?;
+        let mut result = match &self.snapshot {
+            Some(snapshot) => self.session.run_on(snapshot, &query, statement).await?,
+            None => self.session.run(&query, statement).await?,
+        };
         let schema = result.schema();
         if schema.fields().is_empty() {
             // A statement that only acts.

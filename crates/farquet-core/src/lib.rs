@@ -12,13 +12,16 @@
 //! | `exchange` | one logical request: limits, retries, resumption, accounts | decide what to ask |
 //! | `origin`, `limiter` | what was learned about an origin: load, link, refusals | outlive the session |
 //! | `open`, `footer` | from a URL to checked metadata | read data |
-//! | [`snapshot`] | one version of each file for one query | keep anything across queries |
+//! | [`snapshot`] | one version of each file for a query, or for several that share it | keep anything longer |
+//! | `store`, [`cache`], [`freshness`] | what is kept of files across queries, and what it takes to use it | use it unproved |
 //! | [`scan`] | fetches planned ranges ahead of the decoder, within bounds | decode, spawn |
 //! | [`stats`], `budget` | what a query cost, what it may cost | print |
 
+pub mod cache;
 pub mod client;
 pub mod error;
 pub mod fetch;
+pub mod freshness;
 pub mod location;
 pub mod plan;
 pub mod range;
@@ -38,9 +41,13 @@ mod judge;
 mod limiter;
 mod open;
 mod origin;
+mod store;
 
 pub use budget::Limits;
+pub use cache::{Bounds, Residency};
 pub use client::{Client, QueryContext, Settings};
 pub use error::{Error, ErrorKind, Result};
+pub use freshness::Freshness;
 pub use http;
+pub use store::Usage;
 pub use url::Url;

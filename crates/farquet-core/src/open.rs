@@ -3,37 +3,123 @@
 //! Natively one suffix range: it needs no size and tells it. A server that refuses or misanswers suffix ranges is asked for
 //! the file's beginning instead, whose answer tells the size, and that is remembered for its origin. HEAD is never sent.
 
+use std::sync::{Arc, Mutex, PoisonError};
+
 use bytes::{Bytes, BytesMut};
+use parquet::file::metadata::ParquetMetaData;
 use url::Url;
 
-use crate::client::{QueryContext, SMALL_FILE};
+use crate::client::QueryContext;
 use crate::error::{Error, ErrorKind, Result};
 use crate::exchange::{Answer, Ask, Received, exchange};
 use crate::footer::{self, FOOTER};
+use crate::freshness::Lifetime;
 use crate::judge;
 use crate::range::RangeSpec;
 use crate::redact::display_url;
 use crate::stats::Cause;
 use crate::validator::Version;
 
-/// What opening a file yields: its end, up to and including its metadata.
+/// One version of a file: its metadata, and its end as far as it is kept. Shared by queries and caches.
 #[derive(Debug)]
 pub(crate) struct Opened {
     pub version: Version,
     pub size: u64,
-    pub final_url: Url,
-    /// Bytes from here to the end of the file.
+    /// Where redirects led; asked directly from then on.
+    pub final_url: Mutex<Url>,
+    /// `end` begins here.
     pub offset: u64,
+    /// The end of the file, or nothing.
     pub end: Bytes,
-    pub metadata: parquet::file::metadata::ParquetMetaData,
-    pub hop: u32,
+    /// Gains the page index when that is loaded.
+    pub metadata: Mutex<Arc<ParquetMetaData>>,
+    pub lifetime: Lifetime,
 }
 
-/// Opens `url`, one of `files` that are opened together.
-pub(crate) async fn open(query: &QueryContext, url: &Url, files: usize) -> Result<Opened> {
-    let opener = Opener { query, url, shown: display_url(url), tail: query.client.hints.tail(url, files) };
+impl Opened {
+    /// Whether the whole file is here.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.end.len() as u64 == self.size
+    }
+
+    pub(crate) fn metadata(&self) -> Arc<ParquetMetaData> {
+        Arc::clone(&self.metadata.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(crate) fn final_url(&self) -> Url {
+        self.final_url.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The same without the bytes of its end.
+    pub(crate) fn without_end(&self) -> Self {
+        Self {
+            version: self.version.clone(),
+            size: self.size,
+            final_url: Mutex::new(self.final_url()),
+            offset: self.size,
+            end: Bytes::new(),
+            metadata: Mutex::new(self.metadata()),
+            lifetime: self.lifetime,
+        }
+    }
+}
+
+/// Opens `url`, one of `files` that are opened together. Returns the file and the highest hop that it took.
+pub(crate) async fn open(query: &QueryContext, url: &Url, files: usize) -> Result<(Opened, u32)> {
+    let opener = Opener::new(query, url, files);
     let end = opener.end_of_file().await?;
     opener.metadata(end).await
+}
+
+/// What became of a cached file.
+#[derive(Debug)]
+pub(crate) enum IfChanged {
+    /// It is still the same, and may be used for so long.
+    Same { lifetime: Lifetime, hop: u32 },
+    /// It is another version.
+    New(Box<Opened>, u32),
+}
+
+/// Asks for a cached small file as a whole, unless it is still the same.
+///
+/// An error says nothing about the cached bytes, which are then not to be used any more.
+pub(crate) async fn open_if_changed(
+    query: &QueryContext,
+    url: &Url,
+    cached: &Opened,
+    files: usize,
+) -> Result<IfChanged> {
+    let opener = Opener::new(query, url, files);
+    let range = RangeSpec::Bounded(0..query.client.settings.small_file + 1);
+    let ask = Ask { if_none_match: cached.version.reusable(), ..opener.ask_for(range, Cause::Validation, 1) };
+    let end = match exchange(query, ask).await? {
+        Answer::NotModified { lifetime, hop } => return Ok(IfChanged::Same { lifetime, hop }),
+        Answer::Bytes(got) => match end(got) {
+            Ok(end) => end,
+            // It has grown.
+            Err(got) => match got.total {
+                Some(total) => opener.bounded(total, got.hop + 1).await?,
+                None => opener.beginning(got.hop + 1).await?,
+            },
+        },
+        other => {
+            query.client.hints.forget_size(url);
+            opener.refused(other, cached.size)?
+        }
+    };
+    let (opened, hop) = opener.metadata(end).await?;
+    Ok(IfChanged::New(Box::new(opened), hop))
+}
+
+/// Fails with `SourceChanged` unless `url` is still the cached version. Asks for one byte at most.
+pub(crate) async fn prove(query: &QueryContext, url: &Url, cached: &Opened) -> Result<()> {
+    let opener = Opener::new(query, url, 1);
+    let if_none_match = cached.version.reusable().filter(|_| query.client.capabilities.conditional_headers);
+    let ask = Ask { if_none_match, ..opener.ask_for(RangeSpec::Bounded(0..1), Cause::Validation, 1) };
+    match exchange(query, ask).await? {
+        Answer::NotModified { .. } => Ok(()),
+        answer => expect_same(answer, &cached.version, &(0..1), &opener.shown).map(|_| ()),
+    }
 }
 
 struct Opener<'a> {
@@ -50,10 +136,18 @@ struct End {
     size: u64,
 }
 
-impl Opener<'_> {
+impl<'a> Opener<'a> {
+    fn new(query: &'a QueryContext, url: &'a Url, files: usize) -> Self {
+        Self { query, url, shown: display_url(url), tail: query.client.hints.tail(url, files) }
+    }
+
+    fn ask_for(&self, range: RangeSpec, cause: Cause, hop: u32) -> Ask<'a> {
+        let bound = self.query.client.settings.small_file;
+        Ask { url: self.url, range: Some(range), bound, if_match: None, if_none_match: None, cause, hop }
+    }
+
     async fn ask(&self, range: RangeSpec, cause: Cause, hop: u32) -> Result<Answer> {
-        let ask = Ask { url: self.url, range: Some(range), bound: SMALL_FILE, if_match: None, cause, hop };
-        exchange(self.query, ask).await
+        exchange(self.query, self.ask_for(range, cause, hop)).await
     }
 
     /// Asks for the end in the way that this origin answers.
@@ -61,7 +155,9 @@ impl Opener<'_> {
         let client = &self.query.client;
         let origin = client.origins.of(self.url);
         match client.hints.size(self.url) {
-            Some(size) if size <= SMALL_FILE => self.whole(size).await,
+            Some(size) if size <= client.settings.small_file && client.settings.small_file_cache => {
+                self.whole(size).await
+            }
             _ if client.capabilities.suffix_ranges && !origin.suffix_refused() => self.suffix().await,
             Some(size) => self.bounded(size, 1).await,
             None => self.beginning(1).await,
@@ -70,7 +166,7 @@ impl Opener<'_> {
 
     /// A small file as a whole: one byte more than its bound is asked for, so that a shorter body is known to be complete.
     async fn whole(&self, size: u64) -> Result<End> {
-        match self.ask(RangeSpec::Bounded(0..SMALL_FILE + 1), Cause::Body, 1).await? {
+        match self.ask(RangeSpec::Bounded(0..self.query.client.settings.small_file + 1), Cause::Body, 1).await? {
             Answer::Bytes(got) => match end(got) {
                 Ok(end) => Ok(end),
                 // It has grown: its size is known now.
@@ -101,7 +197,7 @@ impl Opener<'_> {
                 return self.bounded(total, hop + 1).await;
             }
             Ok(Answer::WholeTooLarge { total: None, hop } | Answer::NotSatisfiable { total: None, hop }) => hop,
-            Ok(other @ Answer::Changed { .. }) => return self.refused(other, 0),
+            Ok(other @ (Answer::Changed { .. } | Answer::NotModified { .. })) => return self.refused(other, 0),
             Err(error) if refuses_form(&error) => 1,
             Err(error) => return Err(error),
         };
@@ -158,14 +254,16 @@ impl Opener<'_> {
             }
             Answer::WholeTooLarge { total, .. } => ignores_ranges(total).at(&self.shown),
             Answer::Changed { version } => changed(&Version::default(), &version).at(&self.shown),
-            Answer::Bytes(_) => Error::new(ErrorKind::BadResponse, "the server sent another part").at(&self.shown),
+            Answer::Bytes(_) | Answer::NotModified { .. } => {
+                Error::new(ErrorKind::BadResponse, "the server sent another part").at(&self.shown)
+            }
         })
     }
 
     /// Decodes the metadata, after one more request if the end is too short for it.
-    async fn metadata(&self, end: End) -> Result<Opened> {
+    async fn metadata(&self, end: End) -> Result<(Opened, u32)> {
         let End { got, mut offset, size } = end;
-        let Received { bytes: mut tail, version, final_url, content_type, mut hop, .. } = *got;
+        let Received { bytes: mut tail, version, final_url, content_type, lifetime, mut hop, .. } = *got;
         if size == 0 {
             return Err(self.empty());
         }
@@ -187,6 +285,7 @@ impl Opener<'_> {
                 url: self.url,
                 range: Some(RangeSpec::Bounded(missing.clone())),
                 bound: 0,
+                if_none_match: None,
                 if_match: version.strong_etag().filter(|_| self.query.client.capabilities.conditional_headers),
                 cause: Cause::Footer,
                 hop: hop + 1,
@@ -206,8 +305,8 @@ impl Opener<'_> {
             Some(index) if index.start >= offset => footer::with_page_index(metadata, &tail, offset, size),
             _ => metadata,
         };
-        self.query.stats.opened(metadata.num_row_groups() as u64);
-        Ok(Opened { version, size, final_url, offset, end: tail, metadata, hop })
+        let (final_url, metadata) = (Mutex::new(final_url), Mutex::new(Arc::new(metadata)));
+        Ok((Opened { version, size, final_url, offset, end: tail, metadata, lifetime }, hop))
     }
 }
 
@@ -259,6 +358,9 @@ pub(crate) fn expect_same(
             Err(changed(pinned, &Version { size: total, ..Version::default() }).at(shown))
         }
         Answer::Changed { version } => Err(changed(pinned, &version).at(shown)),
+        Answer::NotModified { .. } => {
+            Err(Error::new(ErrorKind::BadResponse, "the server sent no bytes where some were asked").at(shown))
+        }
         Answer::WholeTooLarge { total, .. } if total.is_some() && total != pinned.size => {
             Err(changed(pinned, &Version { size: total, ..Version::default() }).at(shown))
         }

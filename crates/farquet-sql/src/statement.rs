@@ -6,7 +6,7 @@ use datafusion::sql::sqlparser::dialect::GenericDialect;
 use farquet_core::{Error, ErrorKind, Result};
 
 use crate::error::from_engine;
-use crate::session::Named;
+use crate::names::{Files, Named};
 
 /// One statement, parsed.
 #[derive(Debug, Clone)]
@@ -46,7 +46,7 @@ impl Statement {
                 }
                 Ok(Action::Name {
                     name: plain(&create.name)?,
-                    named: Box::new(Named::Files(create.locations.clone())),
+                    named: Box::new(Named::Files(Files { locations: create.locations.clone(), freshness: None })),
                     replace: create.or_replace,
                     exists_ok: create.if_not_exists,
                 })

@@ -10,7 +10,7 @@ use datafusion::logical_expr::utils::conjunction;
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::ExecutionPlan;
 use farquet_core::snapshot::File;
-use farquet_core::{Error, ErrorKind, Result};
+use farquet_core::{Error, ErrorKind, QueryContext, Result};
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use parquet::file::metadata::{FileMetaData, ParquetMetaData, ParquetMetaDataBuilder, RowGroupMetaData};
 
@@ -35,9 +35,10 @@ impl TableFile {
             return Ok(reader.clone());
         }
         let options = ArrowReaderOptions::new().with_schema(Arc::clone(&self.schema));
-        let reader = ArrowReaderMetadata::try_new(row_counts_agree(self.file.metadata()), options).map_err(|error| {
-            Error::new(ErrorKind::Unsupported, format!("the schema cannot be read: {error}")).at(self.file.name())
-        })?;
+        let reader =
+            ArrowReaderMetadata::try_new(row_counts_agree(self.file.metadata()), options).map_err(|error| {
+                Error::new(ErrorKind::Unsupported, format!("the schema cannot be read: {error}")).at(self.file.name())
+            })?;
         Ok(self.reader.get_or_init(|| reader).clone())
     }
 }
@@ -60,6 +61,7 @@ fn row_counts_agree(metadata: Arc<ParquetMetaData>) -> Arc<ParquetMetaData> {
 /// Files as one table, each in the version of the query's snapshot.
 #[derive(Debug)]
 pub(crate) struct FileTable {
+    query: Arc<QueryContext>,
     pub(crate) files: Vec<Arc<TableFile>>,
     /// The files' columns, and `filename` after them where the query asks for it.
     pub(crate) schema: SchemaRef,
@@ -67,7 +69,7 @@ pub(crate) struct FileTable {
 
 impl FileTable {
     /// A table of `files`. `filename` becomes a column if the query wants it and no file has one of that name.
-    pub(crate) fn new(files: Vec<Arc<File>>, filename: bool) -> Result<Self> {
+    pub(crate) fn new(query: Arc<QueryContext>, files: Vec<Arc<File>>, filename: bool) -> Result<Self> {
         let mut table_files: Vec<Arc<TableFile>> = Vec::with_capacity(files.len());
         for file in files {
             let schema = match table_files.last() {
@@ -79,7 +81,7 @@ impl FileTable {
         let columns = merge(table_files.iter().map(|file| (file.file.name(), &file.schema)))?;
         let virtual_column = filename && columns.field_with_name(FILENAME).is_err();
         let schema = if virtual_column { with_filename(&columns) } else { columns };
-        Ok(Self { files: table_files, schema })
+        Ok(Self { query, files: table_files, schema })
     }
 
     /// Whether `filename` is the virtual column.
@@ -147,7 +149,9 @@ impl TableProvider for FileTable {
         let projection = projection.cloned().unwrap_or_else(|| (0..self.schema.fields().len()).collect());
         let options = &state.config().options().execution;
         let (files, schema, pruning) = (self.files.clone(), Arc::clone(&self.schema), options.parquet.pruning);
-        let plan = ScanPlan::new(files, schema, projection, predicate, limit, pruning).await.map_err(external)?;
+        let query = Arc::clone(&self.query);
+        let plan =
+            ScanPlan::new(query, files, schema, projection, predicate, limit, pruning).await.map_err(external)?;
         Ok(Arc::new(ScanExec::new(Arc::new(plan), options.target_partitions)?))
     }
 }
