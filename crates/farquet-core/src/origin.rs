@@ -42,6 +42,8 @@ struct Link {
 
 /// Bodies smaller than this, all together, say nothing about bandwidth.
 const ENOUGH_TO_MEASURE: u64 = 64 << 10;
+/// What a scheduler may add to a transfer: so much time says nothing about the link.
+const GRANULARITY: Duration = Duration::from_millis(5);
 /// Where nothing is measured yet. Their product is 1 MiB.
 const FIRST_LATENCY: Duration = Duration::from_millis(50);
 const FIRST_BANDWIDTH: f64 = (20 << 20) as f64;
@@ -103,8 +105,8 @@ impl Origin {
         link.active = link.active.saturating_sub(1);
         link.bytes += bytes;
         if link.active == 0 {
-            let since = link.active_since;
-            link.busy += now - since;
+            let period = now - link.active_since;
+            link.busy += period.saturating_sub(GRANULARITY).max(period / 16);
             if link.bytes > ENOUGH_TO_MEASURE << 8 {
                 // Older transfers count half: the link may have changed.
                 link.bytes /= 2;

@@ -145,9 +145,9 @@ impl Cost {
         requests.div_ceil(self.parallel.max(1)) as f64 * self.latency + bytes as f64 / self.bandwidth
     }
 
-    /// Whether saving `bytes` is worth another hop.
+    /// Whether saving `bytes` is worth another hop. A hop is certain and a saving is an estimate, so it has to be twice as good.
     pub fn hop_pays(&self, bytes: f64) -> bool {
-        bytes / self.bandwidth > self.latency
+        bytes / self.bandwidth > 2.0 * self.latency
     }
 }
 
