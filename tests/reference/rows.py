@@ -2,9 +2,9 @@
 
 Reads one JSON document from standard input, a list of worlds:
 
-    [{"tables": [{"name": "t", "reader": "duckdb", "files": ["/a.parquet"]}], "queries": ["SELECT * FROM t"]}]
+    [{"table": {"name": "t", "reader": "duckdb", "files": ["/a.parquet"]}, "queries": ["SELECT * FROM t"]}]
 
-DuckDB answers the queries. It reads the files itself, or is given what pyarrow read ("reader": "pyarrow").
+DuckDB answers the queries. It reads the files into a table itself, or is given what pyarrow read ("reader": "pyarrow").
 Writes one JSON line for each query, in order: {"columns": […], "rows": [[…]]} or {"error": "…"}.
 
 Values are written as `canon.rs` writes them.
@@ -80,6 +80,19 @@ def read_by_pyarrow(files):
     return table.cast(pa.schema(fields))
 
 
+def create(connection, name, reader, files):
+    if reader == "pyarrow":
+        source = connection.from_arrow(read_by_pyarrow(files))
+    else:
+        source = connection.read_parquet(files, union_by_name=True)
+    columns = []
+    for column, kind in zip(source.columns, source.types):
+        quoted = '"' + column.replace('"', '""') + '"'
+        columns.append(f"ST_AsWKB({quoted}) AS {quoted}" if str(kind).startswith("GEOMETRY") else quoted)
+    # A table, so that nothing is answered from the statistics of files.
+    source.project(", ".join(columns)).create(name)
+
+
 def answer(connection, query):
     try:
         table = connection.sql(query).to_arrow_table()
@@ -94,15 +107,10 @@ def main():
     for world in json.load(sys.stdin):
         connection = duckdb.connect(config={"threads": 1})
         failure = None
-        for table in world["tables"]:
-            try:
-                if table["reader"] == "pyarrow":
-                    connection.register(table["name"], read_by_pyarrow(table["files"]))
-                else:
-                    files = connection.read_parquet(table["files"], union_by_name=True)
-                    files.create_view(table["name"])
-            except Exception as error:
-                failure = {"error": f"{type(error).__name__}: {error}"}
+        try:
+            create(connection, **world["table"])
+        except Exception as error:
+            failure = {"error": f"{type(error).__name__}: {error}"}
         for query in world["queries"]:
             json.dump(failure or answer(connection, query), sys.stdout)
             sys.stdout.write("\n")

@@ -140,6 +140,9 @@ pub struct Comparison {
 /// The same bits, in any order.
 pub const EXACT: Comparison = Comparison { tolerance: 0.0, ordered: false };
 
+/// Equal as SQL sees it, where zeros of either sign are, in any order.
+pub const EQUAL: Comparison = Comparison { tolerance: 1e-15, ordered: false };
+
 /// What is different, if anything is.
 pub fn difference(mut ours: Vec<Row>, mut theirs: Vec<Row>, how: Comparison) -> Option<String> {
     if ours.len() != theirs.len() {

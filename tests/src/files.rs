@@ -7,7 +7,7 @@ use bytes::Bytes;
 use farquet_testkit::{Logged, Origin, RequestLog, Seen};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
-use parquet::file::properties::WriterProperties;
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
 
 /// Row groups of a [`large`] file.
 pub const GROUPS: usize = 3;
@@ -16,20 +16,24 @@ pub const ROWS: usize = 40_000;
 /// Rows of a [`tiny`] file.
 pub const TINY_ROWS: usize = 100;
 
-/// Columns `v`, always `value`, and `n`, which counts the rows from 0. Plain, so that every version has the same layout.
+/// Columns `v`, always `value`, `gap`, and `n`, which counts the rows from `value * 10^9` on. Plain, so that all versions have
+/// one layout.
 pub fn versioned(value: i64, groups: usize, rows: usize) -> Bytes {
     let properties = WriterProperties::builder()
         .set_compression(Compression::UNCOMPRESSED)
         .set_dictionary_enabled(false)
         .set_offset_index_disabled(true)
-        .set_statistics_enabled(parquet::file::properties::EnabledStatistics::Chunk)
+        .set_statistics_enabled(EnabledStatistics::Chunk)
         .build();
     let batches = (0..groups).map(|group| {
-        let first = i64::try_from(group * rows).expect("few rows");
-        let n = (first..).take(rows);
-        let v: ArrayRef = Arc::new(Int64Array::from(vec![value; rows]));
-        RecordBatch::try_from_iter([("v", v), ("n", Arc::new(Int64Array::from_iter_values(n)) as ArrayRef)])
-            .expect("columns of one length")
+        let first = value * 1_000_000_000 + i64::try_from(group * rows).expect("few rows");
+        let column = |values: Vec<i64>| Arc::new(Int64Array::from(values)) as ArrayRef;
+        let columns = [
+            ("v", column(vec![value; rows])),
+            ("gap", column(vec![0; rows])),
+            ("n", column((first..).take(rows).collect())),
+        ];
+        RecordBatch::try_from_iter(columns).expect("columns of one length")
     });
     write(batches, properties)
 }
@@ -50,7 +54,7 @@ pub fn write(batches: impl IntoIterator<Item = RecordBatch>, properties: WriterP
     writer.into_inner().expect("a file").into()
 }
 
-/// 1.9 MB, more than a first tail: a footer request and, for `v` alone, one data request for each row group.
+/// 2.9 MB, more than a first tail: a footer request and, for `v` alone, one data request for each row group.
 pub fn large(value: i64) -> Bytes {
     versioned(value, GROUPS, ROWS)
 }

@@ -12,7 +12,7 @@ use std::time::Duration;
 use arrow::array::RecordBatch;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use farquet_core::stats::Report;
-use farquet_core::{Client, Limits, Result, Settings};
+use farquet_core::{Client, Limits, Result, Settings, Url};
 use farquet_native::{HttpFetch, NativeFetch, TokioTimer};
 use farquet_sql::{QueryResult, Session};
 
@@ -25,13 +25,15 @@ pub struct World {
     pub partitions: usize,
     /// Whether statistics decide what is read.
     pub pruning: bool,
+    /// What local paths are relative to.
+    pub base: Option<Url>,
     /// An extra root certificate.
     pub certificate: Option<String>,
 }
 
 impl Default for World {
     fn default() -> Self {
-        Self { settings: Settings::default(), partitions: 2, pruning: true, certificate: None }
+        Self { settings: Settings::default(), partitions: 2, pruning: true, base: None, certificate: None }
     }
 }
 
@@ -44,7 +46,10 @@ impl World {
         }
         let fetch = NativeFetch::new(http.build().expect("an HTTP client"));
         let client = Client::new(Arc::new(fetch), Arc::new(TokioTimer::new()), self.settings.clone());
-        let session = Session::builder(client).target_partitions(self.partitions).pruning(self.pruning);
+        let mut session = Session::builder(client).target_partitions(self.partitions).pruning(self.pruning);
+        if let Some(base) = &self.base {
+            session = session.base(base.clone());
+        }
         session.build().expect("a session")
     }
 }

@@ -17,29 +17,22 @@ pub enum Reader {
     PyArrow,
 }
 
-/// Tables, and the queries over them.
+/// A table, and the queries over it.
 #[derive(Debug, Clone)]
 pub struct World {
-    tables: Vec<Value>,
+    table: Value,
     queries: Vec<String>,
 }
 
 impl World {
-    /// One table `t` of `files`.
-    pub fn of<P: AsRef<Path>>(reader: Reader, files: &[P]) -> Self {
-        Self { tables: Vec::new(), queries: Vec::new() }.with("t", reader, files)
-    }
-
-    /// One table more.
-    #[must_use]
-    pub fn with<P: AsRef<Path>>(mut self, name: &str, reader: Reader, files: &[P]) -> Self {
+    /// One table `name` of `files`.
+    pub fn of<P: AsRef<Path>>(name: &str, reader: Reader, files: &[P]) -> Self {
         let files: Vec<_> = files.iter().map(|file| file.as_ref().to_str().expect("a path in UTF-8")).collect();
         let reader = match reader {
             Reader::DuckDb => "duckdb",
             Reader::PyArrow => "pyarrow",
         };
-        self.tables.push(json!({ "name": name, "reader": reader, "files": files }));
-        self
+        Self { table: json!({ "name": name, "reader": reader, "files": files }), queries: Vec::new() }
     }
 
     /// One query more.
@@ -67,7 +60,7 @@ pub fn ask(worlds: &[World]) -> Vec<Vec<Reply>> {
     };
     let started = Command::new(&python).arg(script).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
     let mut child = started.unwrap_or_else(|error| missing(&error.to_string()));
-    let asked: Vec<_> = worlds.iter().map(|w| json!({ "tables": w.tables, "queries": w.queries })).collect();
+    let asked: Vec<_> = worlds.iter().map(|w| json!({ "table": w.table, "queries": w.queries })).collect();
     let mut input = child.stdin.take().expect("a pipe");
     let written = input.write_all(Value::Array(asked).to_string().as_bytes());
     drop(input);

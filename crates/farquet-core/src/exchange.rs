@@ -86,8 +86,15 @@ const PATIENCE: Duration = Duration::from_mins(1);
 struct Kept {
     bytes: BytesMut,
     range: Range<u64>,
-    total: Option<u64>,
+    /// With the object's size, where it is known.
     version: Version,
+}
+
+impl Kept {
+    /// Where the rest begins.
+    fn rest(&self) -> u64 {
+        self.range.start + self.bytes.len() as u64
+    }
 }
 
 /// Sends `ask` until it is answered or patience ends.
@@ -101,7 +108,7 @@ pub(crate) async fn exchange(query: &QueryContext, ask: Ask<'_>) -> Result<Answe
         let mut now = Ask { hop, ..ask.clone() };
         let tag = kept.as_ref().and_then(|kept| kept.version.strong_etag().map(str::to_owned));
         if let Some(kept) = &kept {
-            now.range = Some(RangeSpec::Bounded(kept.range.start + kept.bytes.len() as u64..kept.range.end));
+            now.range = Some(RangeSpec::Bounded(kept.rest()..kept.range.end));
             now.if_match = tag.as_deref().or(ask.if_match);
             now.if_none_match = None;
         }
@@ -149,11 +156,17 @@ fn jitter(attempt: u32) -> Duration {
 fn rejoin(answer: Answer, kept: &mut Option<Kept>) -> Option<Answer> {
     let Some(before) = kept.take() else { return Some(answer) };
     match answer {
-        Answer::Bytes(mut rest) if !before.version.differs_from(&rest.version) => {
+        // The whole object came instead of the rest.
+        Answer::Bytes(all) if all.offset == Some(0) && all.total == Some(all.bytes.len() as u64) => {
+            Some(Answer::Bytes(all))
+        }
+        Answer::Bytes(mut rest)
+            if rest.offset == Some(before.rest()) && !before.version.differs_from(&rest.version) =>
+        {
             let mut bytes = before.bytes;
             bytes.extend_from_slice(&rest.bytes);
             rest.offset = Some(before.range.start);
-            rest.total = before.total.or(rest.total);
+            rest.total = before.version.size.or(rest.total);
             rest.bytes = bytes.freeze();
             Some(Answer::Bytes(rest))
         }
@@ -458,16 +471,20 @@ impl Reader<'_> {
     /// Keeps the beginning of a broken body, if the rest can be asked for of the same version.
     fn keep(&self, bytes: BytesMut, kept: &mut Option<Kept>) {
         let (Some(offset), Some(length)) = (self.part.offset, self.part.length) else { return };
+        if bytes.len() as u64 >= length {
+            // There is no rest to ask for.
+            return;
+        }
+        let version = Version { size: self.part.total, ..self.version.clone() };
         if let Some(before) = kept {
-            if !before.version.differs_from(&self.version) {
+            if offset == before.rest() && !before.version.differs_from(&version) {
                 before.bytes.extend_from_slice(&bytes);
             }
             return;
         }
         let provable = self.version.etag.is_some() || self.version.last_modified.is_some();
         if !bytes.is_empty() && provable && self.ask.range.is_some() {
-            let (range, total) = (offset..offset + length, self.part.total);
-            *kept = Some(Kept { bytes, range, total, version: self.version.clone() });
+            *kept = Some(Kept { bytes, range: offset..offset + length, version });
         }
     }
 

@@ -8,7 +8,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use bytes::Bytes;
 use parquet::DecodeResult;
-use parquet::file::metadata::{PageIndexPolicy, ParquetMetaData, ParquetMetaDataPushDecoder};
+use parquet::file::metadata::{
+    ColumnChunkMetaData, PageIndexPolicy, ParquetMetaData, ParquetMetaDataPushDecoder, RowGroupMetaData,
+};
 
 use crate::error::{Error, ErrorKind, Result};
 
@@ -68,23 +70,43 @@ pub(crate) fn decode(bytes: &Bytes, offset: u64, size: u64) -> Result<ParquetMet
     let DecodeResult::Data(metadata) = metadata else {
         return Err(Error::new(ErrorKind::Malformed, "the footer reaches beyond the bytes that it claims"));
     };
+    let metadata = without_dictionaries_at_zero(metadata)?;
     check(&metadata, size)?;
     Ok(metadata)
 }
 
+/// Some writers say 0 where there is no dictionary page. No page can lie there: it is where the file's magic number is.
+fn without_dictionaries_at_zero(metadata: ParquetMetaData) -> Result<ParquetMetaData> {
+    let at_zero = |chunk: &ColumnChunkMetaData| chunk.dictionary_page_offset() == Some(0);
+    if !metadata.row_groups().iter().flat_map(RowGroupMetaData::columns).any(at_zero) {
+        return Ok(metadata);
+    }
+    guarded(|| {
+        let mut groups = Vec::with_capacity(metadata.num_row_groups());
+        for group in metadata.row_groups() {
+            let chunks = group.columns().iter().map(|chunk| {
+                let offset = chunk.dictionary_page_offset().filter(|offset| *offset != 0);
+                chunk.clone().into_builder().set_dictionary_page_offset(offset).build()
+            });
+            let chunks = chunks.collect::<parquet::errors::Result<_>>()?;
+            groups.push(group.clone().into_builder().set_column_metadata(chunks).build()?);
+        }
+        Ok(metadata.into_builder().set_row_groups(groups).build())
+    })
+}
+
 /// Where the page index lies, if there is one within the file.
 pub(crate) fn page_index_range(metadata: &ParquetMetaData, size: u64) -> Option<Range<u64>> {
-    let ranges =
-        metadata.row_groups().iter().flat_map(parquet::file::metadata::RowGroupMetaData::columns).flat_map(|column| {
-            let part = |offset: Option<i64>, length: Option<i32>| {
-                let start = u64::try_from(offset?).ok()?;
-                Some(start..start.checked_add(u64::try_from(length?).ok()?)?)
-            };
-            [
-                part(column.column_index_offset(), column.column_index_length()),
-                part(column.offset_index_offset(), column.offset_index_length()),
-            ]
-        });
+    let ranges = metadata.row_groups().iter().flat_map(RowGroupMetaData::columns).flat_map(|column| {
+        let part = |offset: Option<i64>, length: Option<i32>| {
+            let start = u64::try_from(offset?).ok()?;
+            Some(start..start.checked_add(u64::try_from(length?).ok()?)?)
+        };
+        [
+            part(column.column_index_offset(), column.column_index_length()),
+            part(column.offset_index_offset(), column.offset_index_length()),
+        ]
+    });
     let whole = ranges.flatten().reduce(|a, b| a.start.min(b.start)..a.end.max(b.end))?;
     (whole.start < whole.end && whole.end <= size).then_some(whole)
 }
@@ -131,7 +153,7 @@ fn consistent(metadata: &ParquetMetaData) -> bool {
 }
 
 /// Where a column chunk lies: from its dictionary page, or its first data page, for its compressed size.
-pub(crate) fn chunk_range(chunk: &parquet::file::metadata::ColumnChunkMetaData, size: u64) -> Result<Range<u64>> {
+pub(crate) fn chunk_range(chunk: &ColumnChunkMetaData, size: u64) -> Result<Range<u64>> {
     let start = chunk.dictionary_page_offset().unwrap_or_else(|| chunk.data_page_offset());
     let range = u64::try_from(start).ok().zip(u64::try_from(chunk.compressed_size()).ok());
     range

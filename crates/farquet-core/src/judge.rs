@@ -117,7 +117,12 @@ fn partial(asked: &RangeSpec, headers: &HeaderMap) -> Result<BodyPart> {
         return Err(bad("206 with a Content-Range that names no range"));
     };
     let (expected, total) = match asked {
-        RangeSpec::Bounded(wanted) => (wanted.start..sent.total.map_or(range.end, |t| t.min(wanted.end)), sent.total),
+        RangeSpec::Bounded(wanted) => {
+            // A range from the beginning that ends before it was to end does so where the object ends.
+            let all = (wanted.start == 0 && range.end < wanted.end).then_some(range.end);
+            let total = sent.total.or(all);
+            (wanted.start..total.map_or(range.end, |total| total.min(wanted.end)), total)
+        }
         // A suffix ends where the object ends, so the range tells the size even where the total is `*`.
         RangeSpec::Suffix(n) => {
             let total = sent.total.unwrap_or(range.end);
@@ -246,6 +251,11 @@ mod tests {
         let verdict = partial(&RangeSpec::Bounded(10..200), &[("content-range", "bytes 10-99/100")]);
         let part = BodyPart { offset: Some(10), length: Some(90), limit: 90, total: Some(100), whole: false };
         assert_eq!(verdict.ok(), Some(Verdict::Body(part)));
+        let part = |total| BodyPart { offset: Some(0), length: Some(100), limit: 100, total, whole: total.is_some() };
+        for (end, total) in [(200, Some(100)), (100, None)] {
+            let verdict = partial(&RangeSpec::Bounded(0..end), &[("content-range", "bytes 0-99/*")]);
+            assert_eq!(verdict.ok(), Some(Verdict::Body(part(total))), "{end}");
+        }
     }
 
     #[test]

@@ -228,7 +228,8 @@ impl<'a> Opener<'a> {
         let range = RangeSpec::Bounded(size.saturating_sub(self.tail)..size.max(1));
         match self.ask(range, Cause::Footer, hop).await? {
             Answer::Bytes(got) => end(got).map_err(|got| {
-                // The known size was wrong: somebody writes to this file.
+                // The known size was wrong: somebody writes to this file. The next attempt is not to begin with it.
+                self.query.client.hints.forget_size(self.url);
                 let found = got.total.map_or_else(|| "an unknown size".to_owned(), |total| total.to_string());
                 let message = format!("the file changed while it was opened: {size} bytes, then {found}");
                 Error::new(ErrorKind::SourceChanged, message).at(&self.shown)

@@ -31,6 +31,11 @@ impl Names {
         names.get(name).or_else(|| names.get(&name.to_lowercase())).cloned()
     }
 
+    /// Whether exactly `name` is taken.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).contains_key(name)
+    }
+
     pub(crate) fn all(&self) -> Vec<String> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).keys().cloned().collect()
     }

@@ -8,6 +8,7 @@ use datafusion::common::ScalarValue;
 use datafusion::common::pruning::PruningStatistics;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::Column;
+use datafusion::physical_expr::simplifier::PhysicalExprSimplifier;
 use datafusion::physical_expr::utils::collect_columns;
 use datafusion::physical_expr_adapter::{
     DefaultPhysicalExprAdapterFactory, PhysicalExprAdapterFactory, replace_columns_with_literals,
@@ -28,6 +29,7 @@ use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{RowSelection, RowSelector};
 
 use crate::estimate;
+use crate::floats::decidable;
 use crate::schema::FILENAME;
 use crate::statistics::RowGroupStatistics;
 use crate::table::{TableFile, filename_index};
@@ -143,7 +145,7 @@ impl ScanPlan {
         }
         let file = &self.files[part.file].table_file;
         let Some(filter) = adapt(filter, &self.table_schema, file) else { return true };
-        let Some(pruning) = pruning_predicate(filter, file) else { return true };
+        let Some(pruning) = pruning_predicate(&filter, file) else { return true };
         let metadata = file.file.metadata();
         let statistics = RowGroupStatistics::new(&metadata, &file.schema, [part.row_group]);
         pruning.prune(&statistics).map_or(true, |keep| keep.first().copied().unwrap_or(true))
@@ -205,7 +207,8 @@ fn adapt(predicate: &Arc<dyn PhysicalExpr>, table: &SchemaRef, file: &TableFile)
         predicate = replace_columns_with_literals(predicate, &HashMap::from([(FILENAME, name)])).ok()?;
     }
     let adapter = DefaultPhysicalExprAdapterFactory.create(Arc::clone(table), Arc::clone(&file.schema)).ok()?;
-    adapter.rewrite(predicate).ok()
+    // What depends on the name alone is decided here.
+    PhysicalExprSimplifier::new(&file.schema).simplify(adapter.rewrite(predicate).ok()?).ok()
 }
 
 /// The table's columns in a file, once for each schema.
@@ -232,7 +235,8 @@ impl ColumnsOf {
     }
 }
 
-fn pruning_predicate(predicate: Arc<dyn PhysicalExpr>, file: &TableFile) -> Option<PruningPredicate> {
+fn pruning_predicate(predicate: &Arc<dyn PhysicalExpr>, file: &TableFile) -> Option<PruningPredicate> {
+    let predicate = decidable(predicate, &file.schema);
     PruningPredicateBuilder::new().with_file_schema(Arc::clone(&file.schema)).try_build(predicate).ok()
 }
 
@@ -240,7 +244,7 @@ fn pruning_predicate(predicate: Arc<dyn PhysicalExpr>, file: &TableFile) -> Opti
 fn prune_row_groups(file: &TableFile, predicate: &Arc<dyn PhysicalExpr>) -> Vec<usize> {
     let metadata = file.file.metadata();
     let all = 0..metadata.num_row_groups();
-    let Some(pruning) = pruning_predicate(Arc::clone(predicate), file) else {
+    let Some(pruning) = pruning_predicate(predicate, file) else {
         return all.collect();
     };
     let statistics = RowGroupStatistics::new(&metadata, &file.schema, all.clone());
@@ -297,13 +301,8 @@ fn parts_of(index: usize, planned: &PlannedFile, row_groups: &[usize]) -> Vec<Pa
     }
     let metrics = ParquetFileMetrics::new(0, file.file.name(), &ExecutionPlanMetricsSet::new());
     let schema = metadata.file_metadata().schema_descr();
-    let access = PagePruningAccessPlanFilter::new(predicate, Arc::clone(&file.schema)).prune_plan_with_page_index(
-        access,
-        &file.schema,
-        schema,
-        &metadata,
-        &metrics,
-    );
+    let access = PagePruningAccessPlanFilter::new(&decidable(predicate, &file.schema), Arc::clone(&file.schema))
+        .prune_plan_with_page_index(access, &file.schema, schema, &metadata, &metrics);
     row_groups
         .iter()
         .filter_map(|group| match &access.inner()[*group] {

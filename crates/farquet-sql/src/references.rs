@@ -57,7 +57,8 @@ pub(crate) fn hide_filename(statement: &mut EngineStatement, tables: &HashSet<St
     if tables.is_empty() { Ok(()) } else { visit(statement, &mut Hider { tables }) }
 }
 
-fn visit(statement: &mut EngineStatement, visitor: &mut impl VisitorMut<Break = Box<Error>>) -> Result<()> {
+/// Shows the parts of `statement` to `visitor`.
+pub(crate) fn visit(statement: &mut EngineStatement, visitor: &mut impl VisitorMut<Break = Box<Error>>) -> Result<()> {
     let flow = match statement {
         EngineStatement::Statement(statement) => statement.visit(visitor),
         EngineStatement::Explain(explain) => return visit(&mut explain.statement, visitor),
@@ -123,10 +124,11 @@ fn table_name(name: String) -> ObjectName {
 
 /// A quoted name that is a URL, a path or a Parquet file's name.
 fn names_a_file(name: &str) -> bool {
-    let path = name.split(['?', '#']).next().unwrap_or(name).to_ascii_lowercase();
-    name.contains("://")
-        || [".parquet", ".parq", ".pq"].iter().any(|ending| path.ends_with(ending))
-        || ["/", "./", "../"].iter().any(|start| path.starts_with(start))
+    let name = name.to_ascii_lowercase();
+    // A URL without its scheme may have a query string; in a path, these characters are meant as they stand.
+    let path = name.split(['?', '#']).next().unwrap_or(&name);
+    let ends = |text: &str| [".parquet", ".parq", ".pq"].iter().any(|ending| text.ends_with(ending));
+    name.contains("://") || ends(&name) || ends(path) || ["/", "./", "../"].iter().any(|start| name.starts_with(start))
 }
 
 /// The arguments of `read_parquet`: one location or a list, and DuckDB's options that are always on here.

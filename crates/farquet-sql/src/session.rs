@@ -3,6 +3,7 @@
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
+use datafusion::common::TableReference;
 use datafusion::error::DataFusionError;
 use datafusion::execution::SessionStateBuilder;
 use datafusion::logical_expr::{DdlStatement, LogicalPlan};
@@ -242,7 +243,8 @@ impl Session {
         if let Named::Files(files) = &named {
             urls(&files.locations, self.0.base.as_ref())?;
         }
-        let known = self.0.names.get(&name).is_some() || self.0.engine.table_exist(name.as_str()).unwrap_or(false);
+        let taken = self.0.names.has(&name);
+        let known = taken || self.0.engine.table_exist(TableReference::bare(name.as_str())).unwrap_or(false);
         match (known, replace, exists_ok) {
             (true, false, true) => Ok(()),
             (true, false, false) => Err(Error::new(ErrorKind::Query, format!("the name '{name}' is taken"))

@@ -3,8 +3,10 @@
 use datafusion::sql::parser::{DFParserBuilder, Statement as EngineStatement};
 use datafusion::sql::sqlparser::ast::{ObjectName, ObjectNamePart, ObjectType, Statement as SqlStatement};
 use datafusion::sql::sqlparser::dialect::GenericDialect;
+use farquet_core::redact::redact_text;
 use farquet_core::{Error, ErrorKind, Result};
 
+use crate::depth;
 use crate::error::from_engine;
 use crate::names::{Files, Named};
 
@@ -24,7 +26,12 @@ pub(crate) fn parse(sql: &str) -> Result<Vec<Statement>> {
         .with_dialect(&GenericDialect {})
         .build()
         .and_then(|mut parser| parser.parse_statements());
-    let statements = parsed.map_err(|error| from_engine(&error))?;
+    let mut statements = parsed.map_err(|error| from_engine(&error))?;
+    if let Some(error) = statements.iter_mut().find_map(|statement| depth::bound(statement).err()) {
+        // Dropping a tree goes as deep as the tree.
+        std::mem::forget(statements);
+        return Err(error);
+    }
     Ok(statements.into_iter().map(Statement).collect())
 }
 
@@ -50,6 +57,10 @@ impl Statement {
                     replace: create.or_replace,
                     exists_ok: create.if_not_exists,
                 })
+            }
+            EngineStatement::CopyTo(copy) if copy.target.contains("://") && !copy.target.starts_with("file://") => {
+                let message = format!("'{}' is not a local file", redact_text(&copy.target));
+                Err(Error::new(ErrorKind::Query, message).hint("COPY writes local files"))
             }
             EngineStatement::Statement(statement) => match statement.as_ref() {
                 SqlStatement::CreateView(view) if !view.materialized && view.columns.is_empty() => Ok(Action::Name {

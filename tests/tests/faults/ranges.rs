@@ -206,3 +206,20 @@ async fn t24_one_slow_file_of_many() {
     let later = paths.iter().filter(|path| **path != paths[17] && end(path) >= slow_end).count();
     assert_eq!(later, 0, "files that ended after the slow one");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn t24_data_of_one_slow_file_of_many() {
+    let file = large(1);
+    let paths: Vec<_> = (0..20).map(|n| format!("/{n}")).collect();
+    let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+    let builder = paths.iter().fold(Origin::builder(), |builder, path| builder.file(path, file.clone()));
+    let origin = builder.start().await;
+    origin.script(|seen| (seen.path == "/0" && !is_suffix(seen)).then_some(Fault::Delay(Duration::from_millis(1500))));
+    let answer = answer(&session(), &over(&origin, &paths, BY_VERSION)).await;
+    assert_eq!(answer.rows, ["1|2400000"]);
+    let log = origin.log();
+    assert_eq!(log.requests(), 20 * LARGE_REQUESTS);
+    let slow = log.of_path("/0").iter().filter(|entry| !is_suffix(entry)).filter_map(|entry| entry.end).min();
+    let later = log.iter().filter(|entry| entry.path != "/0" && entry.end >= slow).count();
+    assert_eq!(later, 0, "requests for other files that ended after those for the slow one");
+}
