@@ -122,6 +122,6 @@ pub fn unlimited() -> Settings {
 }
 
 /// Milliseconds.
-pub fn ms(n: u64) -> Duration {
+pub const fn ms(n: u64) -> Duration {
     Duration::from_millis(n)
 }

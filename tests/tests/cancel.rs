@@ -74,6 +74,8 @@ async fn dropping_a_query_ends_its_waits() {
     let sql = over(&origin, &PATHS, BY_VERSION);
     let dropped = tokio::time::timeout(ms(50), session.query(&sql)).await;
     assert!(dropped.is_err(), "five attempts each take longer");
+    // What was under way when it was dropped may still arrive.
+    tokio::time::sleep(ms(200)).await;
     let sent = origin.requests();
     tokio::time::sleep(ms(500)).await;
     assert_eq!(origin.requests(), sent, "a retry was sent for nobody");
@@ -129,9 +131,12 @@ async fn a_limit_cancels_what_it_no_longer_needs() {
     goes_on(&session, &origin).await;
 }
 
+/// Silence that is not borne; longer than a busy machine takes to answer.
+const IDLE: Duration = ms(400);
+
 fn impatient(retries: u32) -> Session {
     let mut world = World::default();
-    world.settings.idle_timeout = ms(150);
+    world.settings.idle_timeout = IDLE;
     world.settings.retries = retries;
     world.session()
 }
@@ -150,7 +155,7 @@ async fn silence_ends_in_an_error_after_the_retries() {
         eventually(&origin, "connections close", |_| origin.open_connections() == 0).await;
         let log = origin.log();
         let starts: Vec<_> = log.iter().map(|entry| entry.start).collect();
-        assert!(starts.windows(2).all(|pair| pair[1] - pair[0] >= ms(150)), "{name}: {starts:?}");
+        assert!(starts.windows(2).all(|pair| pair[1] - pair[0] >= IDLE / 2), "{name}: {starts:?}");
     }
 }
 
@@ -171,11 +176,11 @@ async fn one_silent_answer_is_asked_for_again() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn slow_is_not_silent() {
-    // 3 MB at 2 MB a second take far longer than the idle timeout, and something arrives all the time.
-    let origin = Origin::builder().file("/1", large(1)).bandwidth(2_000_000).start().await;
+    // 1.5 MB at 1 MB a second take longer than the idle timeout, and something arrives all the time.
+    let origin = Origin::builder().file("/1", large(1)).bandwidth(1_000_000).start().await;
     let session = {
         let mut world = World::default();
-        world.settings.idle_timeout = ms(500);
+        world.settings.idle_timeout = Duration::from_secs(1);
         world.settings.retries = 0;
         world.session()
     };
@@ -183,5 +188,5 @@ async fn slow_is_not_silent() {
     assert_eq!(answer.rows, [large_row(1)]);
     let log = origin.log();
     let last = log.iter().filter_map(|entry| entry.end).max().expect("an end");
-    assert!(last - log[0].start >= Duration::from_millis(500));
+    assert!(last - log[0].start >= Duration::from_secs(1));
 }

@@ -3,7 +3,7 @@
 use farquet_core::ErrorKind;
 use farquet_tests::reference::Reader;
 
-/// What cannot be read here: the name or how it begins, the error, and why. The engine's own reader cannot read it either.
+/// What cannot be read here: the name or how it begins, the error, and why. The engine's own reader cannot either.
 pub(crate) const UNREADABLE: &[(&str, ErrorKind, &str)] = &[
     ("aes256/encrypt_columns_plaintext_footer.", ErrorKind::Malformed, "encrypted columns, though the footer is not"),
     ("aes256/", ErrorKind::Unsupported, "encrypted footer, which needs a key"),
@@ -32,7 +32,7 @@ const NOT_BY_DUCKDB: &[(&str, &str)] = &[
     ("non_hadoop_lz4_compressed.parquet", "LZ4 without the frame of Hadoop"),
 ];
 
-/// DuckDB's values and pyarrow's overflow: they have been computed by hand, see `read::int96_beyond_the_range_of_nanoseconds`.
+/// DuckDB's values and pyarrow's overflow: they have been computed by hand, see `read`.
 pub(crate) const BY_HAND: &str = "int96_from_spark.parquet";
 
 /// NaN of either sign: this engine orders them below and above all numbers, DuckDB both above.

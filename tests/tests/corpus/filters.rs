@@ -97,7 +97,10 @@ fn filters(read: &[RecordBatch], index: usize, ours: &str, theirs: &str) -> Vec<
 fn statements(table: &str, column: &str, filters: &[(String, String)]) -> (String, String) {
     let all = |table: &str, filters: &mut dyn Iterator<Item = &String>| {
         let branches = filters.enumerate().map(|(index, filter)| {
-            format!("SELECT {index} AS k, count(*) AS n, count({column}) AS c, min({column}) AS a, max({column}) AS z FROM {table} WHERE {filter}")
+            format!(
+                "SELECT {index} AS k, count(*) AS n, count({column}) AS c, min({column}) AS a, max({column}) AS z \
+                 FROM {table} WHERE {filter}"
+            )
         });
         branches.collect::<Vec<_>>().join(" UNION ALL ")
     };

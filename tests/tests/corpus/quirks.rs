@@ -117,6 +117,18 @@ async fn nothing_wrong() {
     check(&plain(), TRUE_OF_ALL).await;
 }
 
+/// Else these tests would compare nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn pruning_can_be_switched_off() {
+    let origin = Origin::builder().file("/q.parquet", plain()).start().await;
+    for (pruning, read) in [(true, 1), (false, 4)] {
+        let session = World { pruning, ..World::default() }.session();
+        let sql = files::over(&origin, &["/q.parquet"], "SELECT x FROM t WHERE n = 2345");
+        let answer = answer(&session, &sql).await;
+        assert_eq!((answer.rows, answer.report.row_groups_read), (vec!["173.5".to_owned()], read));
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn null_counts_are_missing() {
     let bytes = edited(&plain(), None, |chunk, builder| match chunk.statistics() {

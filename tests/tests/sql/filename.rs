@@ -6,7 +6,7 @@ use farquet_tests::{answer, files, refusal, session};
 
 use crate::data::{count, file, large, texts};
 
-/// Files `/a`, `/b` and `/c` of 10, 20 and 30 rows, and `SQL` with all of them as `t` and their common prefix as `BASE`.
+/// Files `/a`, `/b` and `/c` of 10, 20 and 30 rows, and SQL with all of them as `t` and where they are as `BASE`.
 async fn three() -> (Origin, impl Fn(&str) -> String) {
     let origin = Origin::builder();
     let origin = [("/a", 10), ("/b", 20), ("/c", 30)]

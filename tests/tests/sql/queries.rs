@@ -6,11 +6,13 @@ use crate::data::Shop;
 async fn windows() {
     let cases: &[(&str, &[&str])] = &[
         (
-            "SELECT id, sum(amount) OVER (PARTITION BY person ORDER BY id) FROM orders WHERE person IN (1, 5) ORDER BY id",
+            "SELECT id, sum(amount) OVER (PARTITION BY person ORDER BY id) FROM orders WHERE person IN (1, 5) \
+             ORDER BY id",
             &["1|10", "2|30", "5|50", "6|100"],
         ),
         (
-            "SELECT id, rank() OVER (ORDER BY amount DESC NULLS LAST), lag(amount) OVER (ORDER BY id) FROM orders ORDER BY id",
+            "SELECT id, rank() OVER (ORDER BY amount DESC NULLS LAST), lag(amount) OVER (ORDER BY id) FROM orders \
+             ORDER BY id",
             &["1|4|NULL", "2|3|10", "3|6|20", "4|8|5", "5|1|NULL", "6|1|50", "7|5|50", "8|7|7"],
         ),
         (
@@ -18,7 +20,8 @@ async fn windows() {
             &["1", "3", "4", "5", "7", "8"],
         ),
         (
-            "SELECT id, avg(amount) OVER (ORDER BY id ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING) FROM orders ORDER BY id LIMIT 3",
+            "SELECT id, avg(amount) OVER (ORDER BY id ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING) FROM orders \
+             ORDER BY id LIMIT 3",
             &["1|15.0", "2|11.666666666666666", "3|12.5"],
         ),
     ];
@@ -52,7 +55,8 @@ async fn subqueries() {
             &["Ada|20", "Bob|5", "Cy|NULL", "NULL|NULL", "Eve|50"],
         ),
         (
-            "SELECT id FROM orders o WHERE amount = (SELECT max(amount) FROM orders i WHERE i.person = o.person) ORDER BY 1",
+            "SELECT id FROM orders o WHERE amount = (SELECT max(amount) FROM orders i WHERE i.person = o.person) \
+             ORDER BY 1",
             &["2", "3", "5", "6", "7"],
         ),
         ("SELECT count(*) FROM orders WHERE amount > (SELECT avg(amount) FROM orders)", &["2"]),

@@ -135,7 +135,8 @@ impl Random {
                 let named = list(named);
                 (
                     format!(
-                        "SELECT {named}, {aggregates} FROM {name} WHERE {condition} GROUP BY {numbers}{having} ORDER BY {sorted}"
+                        "SELECT {named}, {aggregates} FROM {name} WHERE {condition} GROUP BY {numbers}{having} \
+                         ORDER BY {sorted}"
                     ),
                     true,
                 )
@@ -165,7 +166,8 @@ impl Random {
             _ => {
                 let (key, number) = (self.pick(table.keys), self.pick(table.numbers));
                 let ranked = format!(
-                    "SELECT {key} AS k, {number} AS v, row_number() OVER (PARTITION BY {key} ORDER BY {number} DESC NULLS LAST, {order}) AS r FROM {name} WHERE {condition}"
+                    "SELECT {key} AS k, {number} AS v, row_number() OVER \
+                     (PARTITION BY {key} ORDER BY {number} DESC NULLS LAST, {order}) AS r FROM {name} WHERE {condition}"
                 );
                 (format!("SELECT k, v, r FROM ({ranked}) WHERE r <= 3"), false)
             }
