@@ -197,5 +197,5 @@ fn same(a: &Value, b: &Value, tolerance: f64) -> bool {
     if tolerance == 0.0 {
         return x.to_bits() == y.to_bits() || x.is_nan() && y.is_nan();
     }
-    x == y || x.is_nan() && y.is_nan() || (x - y).abs() <= tolerance * x.abs().max(y.abs()).max(1.0)
+    x.total_cmp(&y).is_eq() || x.is_nan() && y.is_nan() || (x - y).abs() <= tolerance * x.abs().max(y.abs()).max(1.0)
 }

@@ -87,6 +87,7 @@ pub(crate) enum FreshnessRule {
 
 /// The options of a run.
 #[derive(Debug, ClapArgs)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct QueryArgs {
     /// One query, or several separated by ';'
     #[arg(value_name = "SQL", conflicts_with = "file")]
@@ -148,7 +149,7 @@ pub(crate) struct QueryArgs {
     /// Keep nothing between statements
     #[arg(long)]
     pub(crate) no_cache: bool,
-    /// Send a header to one origin only, as 'https://host Name: value'; may be repeated
+    /// Send a header to one origin only, as 'ORIGIN Name: value'; may be repeated
     // Taken apart later, since errors about options quote their values.
     #[arg(long = "header", value_name = "ORIGIN NAME: VALUE")]
     pub(crate) headers: Vec<String>,

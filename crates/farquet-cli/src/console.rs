@@ -36,6 +36,7 @@ impl Console {
     }
 
     /// A line that was asked for.
+    #[expect(clippy::unused_self, reason = "whoever writes a line has the console")]
     pub(crate) fn line(self, text: &str) {
         write_line(&redact_text(text));
     }

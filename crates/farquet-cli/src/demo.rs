@@ -127,12 +127,13 @@ async fn answer(session: &Session, question: &str, sql: &str, console: Console) 
 /// Serves until the future is dropped.
 async fn serve(origin: &Origin, output: &Output) -> Result<(), Failure> {
     output.say(&format!("base URL  {}", origin.url("/")))?;
-    let mut tables = String::new();
+    let mut tables = Vec::new();
     for (name, files) in TABLES {
         let location = location(origin, files);
         output.say(&format!("table     {name} = {location}"))?;
-        tables.push_str(&format!(" -t '{name}={location}'"));
+        tables.push(format!(" -t '{name}={location}'"));
     }
+    let tables = tables.concat();
     output.say("\ntry")?;
     for (_, sql) in QUERIES {
         let sql = sql.replace('\n', " ");

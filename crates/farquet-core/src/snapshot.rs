@@ -24,7 +24,7 @@ use crate::range::{Cost, RangeSpec, plan_requests, subtract};
 use crate::redact::display_url;
 use crate::segments::Segments;
 use crate::stats::Cause;
-use crate::store::{Found, Request};
+use crate::store::{Found, Request, Store};
 use crate::timer::Monotonic;
 use crate::validator::Version;
 
@@ -78,7 +78,7 @@ impl Snapshot {
             files.retain(|_, opening| opening.peek().is_none_or(Result::is_ok));
             let hints = wanted.iter().map(|wanted| self.client.hints.size(&wanted.url));
             let sizes: Vec<_> = hints.collect();
-            let bypass = self.client.store.would_thrash(&self.client.settings, sizes.into_iter());
+            let bypass = Store::would_thrash(&self.client.settings, sizes.into_iter());
             let mut opening = |wanted_file: &Wanted| {
                 let new = || self.opening(query, wanted_file, wanted.len(), bypass);
                 files.entry(wanted_file.url.clone()).or_insert_with(new).clone()

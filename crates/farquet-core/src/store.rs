@@ -322,8 +322,8 @@ impl Store {
         flight
     }
 
-    /// The sizes that are known of `urls` and the cache's bounds, to tell whether all of them would fit.
-    pub(crate) fn would_thrash(&self, settings: &Settings, sizes: impl ExactSizeIterator<Item = Option<u64>>) -> bool {
+    /// Whether files of these sizes, as far as they are known, would push everything else out of the cache.
+    pub(crate) fn would_thrash(settings: &Settings, sizes: impl ExactSizeIterator<Item = Option<u64>>) -> bool {
         let bounds = settings.body_cache;
         let files = sizes.len();
         let small: u64 = sizes.flatten().filter(|size| *size <= settings.small_file).sum();

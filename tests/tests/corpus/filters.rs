@@ -79,7 +79,9 @@ fn filters(read: &[RecordBatch], index: usize, ours: &str, theirs: &str) -> Vec<
         filters.push((format!("{ours} {operator} {value}"), format!("{theirs} {operator} {their_value}")));
     };
     for sample in &samples {
-        ["=", "<", ">="].iter().for_each(|operator| add(operator, sample));
+        for operator in ["=", "<", ">="] {
+            add(operator, sample);
+        }
     }
     if let (Some(least), Some(most)) = (samples.first(), samples.last()) {
         add("<>", most);

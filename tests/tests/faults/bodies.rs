@@ -197,7 +197,7 @@ async fn t20_halves_of_two_versions_are_never_joined() {
     }
     for (etag, dated, other, expected) in cases {
         let (name, answer) = replaced_while_broken(is_suffix, etag.clone(), dated, other.clone()).await;
-        assert_eq!(answer.rows, [expected.clone()], "footer, {name}");
+        assert_eq!(answer.rows, std::slice::from_ref(&expected), "footer, {name}");
         let (name, answer) = replaced_while_broken(is_first_data, etag, dated, other).await;
         assert_eq!(answer.rows, [expected], "data, {name}");
         assert!((1..=2).contains(&answer.report.restarts), "data, {name}: {} restarts", answer.report.restarts);

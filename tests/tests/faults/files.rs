@@ -66,13 +66,13 @@ fn kind(result: &farquet_core::Result<Vec<String>>) -> ErrorKind {
 }
 
 /// `bytes` with another end.
-fn ending(bytes: &Bytes, length: Option<u32>, magic: &[u8; 4]) -> Bytes {
+fn ending(bytes: &Bytes, length: Option<u32>, magic: [u8; 4]) -> Bytes {
     let mut bytes = bytes.to_vec();
     let at = bytes.len() - 8;
     if let Some(length) = length {
         bytes[at..at + 4].copy_from_slice(&length.to_le_bytes());
     }
-    bytes[at + 4..].copy_from_slice(magic);
+    bytes[at + 4..].copy_from_slice(&magic);
     bytes.into()
 }
 
@@ -81,12 +81,12 @@ async fn t27_ends_that_promise_something_else() {
     for file in [tiny(1), large(1)] {
         let size = u32::try_from(file.len()).expect("a small file");
         for (end, expected) in [
-            (ending(&file, None, b"PARE"), ErrorKind::Unsupported),
-            (ending(&file, None, b"PAR2"), ErrorKind::NotParquet),
-            (ending(&file, Some(size), b"PAR1"), ErrorKind::Malformed),
-            (ending(&file, Some(size - 11), b"PAR1"), ErrorKind::Malformed),
-            (ending(&file, Some(u32::MAX), b"PAR1"), ErrorKind::Malformed),
-            (ending(&file, Some(0), b"PAR1"), ErrorKind::Malformed),
+            (ending(&file, None, *b"PARE"), ErrorKind::Unsupported),
+            (ending(&file, None, *b"PAR2"), ErrorKind::NotParquet),
+            (ending(&file, Some(size), *b"PAR1"), ErrorKind::Malformed),
+            (ending(&file, Some(size - 11), *b"PAR1"), ErrorKind::Malformed),
+            (ending(&file, Some(u32::MAX), *b"PAR1"), ErrorKind::Malformed),
+            (ending(&file, Some(0), *b"PAR1"), ErrorKind::Malformed),
         ] {
             let (origin, result) = reading(end, BY_VERSION).await;
             assert_eq!(kind(&result), expected, "{result:?}");

@@ -50,7 +50,7 @@ async fn t04_a_large_file_is_not_downloaded_instead_of_a_range() {
         let error = refusal(&session(), &over(&origin, &["/huge"], BY_VERSION)).await;
         assert_eq!(error.kind(), ErrorKind::RangeIgnored, "{error:?}");
         assert!(error.hint_text().is_some_and(|hint| hint.contains("download")), "{:?}", error.hint_text());
-        eventually(&origin, "bodies are cut", |log| log.iter().all(|e| e.is_over())).await;
+        eventually(&origin, "bodies are cut", |log| log.iter().all(Logged::is_over)).await;
         let log = origin.log();
         assert!(log.requests() <= 2, "{:?}", ranges(&log));
         assert!(log.iter().all(|entry| !entry.complete && entry.body_bytes < HUGE as u64 / 2), "{}", log.body_bytes());
@@ -123,7 +123,7 @@ async fn suffix_answered_by(fault: Fault, extra: usize) {
     assert_eq!(log.requests(), LARGE_REQUESTS + extra, "{name}: {:?}", ranges(&log));
     assert_eq!(log.iter().filter(|entry| is_suffix(entry)).count(), 1, "{name}: {:?}", ranges(&log));
     assert_eq!(first.report.retries, 0, "{name}: another form is no retry");
-    eventually(&origin, "bodies end", |log| log.iter().all(|e| e.is_over())).await;
+    eventually(&origin, "bodies end", |log| log.iter().all(Logged::is_over)).await;
 
     origin.clear_log();
     let again = answer(&session, &over(&origin, &["/a/large"], BY_VERSION)).await;

@@ -161,7 +161,7 @@ fn said(error: &farquet_core::Error) -> String {
     let mut text = format!("{error} {error:?} {error:#?} {:?} {:?}", error.hint_text(), error.url());
     let mut cause = std::error::Error::source(error);
     while let Some(at) = cause {
-        text += &format!(" {at} {at:?}");
+        text += &[" ", &at.to_string(), " ", &format!("{at:?}")].concat();
         cause = at.source();
     }
     text

@@ -58,7 +58,7 @@ fn flat(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch, ArrowErr
         if column.data_type().is_nested() {
             let text = cells(column)?;
             let values = text.into_iter().enumerate().map(|(row, text)| column.is_valid(row).then_some(text));
-            Ok(Arc::new(StringArray::from_iter(values)) as ArrayRef)
+            Ok(Arc::new(values.collect::<StringArray>()) as ArrayRef)
         } else {
             Ok(Arc::clone(column))
         }
