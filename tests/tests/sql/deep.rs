@@ -40,7 +40,7 @@ async fn deep_expressions_do_not_crash() {
         ),
         ("unions", vec!["SELECT id FROM orders"; 200].join(" UNION ALL "), None),
         ("many unions", vec!["SELECT id FROM orders"; 5000].join(" UNION ALL "), None),
-        ("joins", format!("SELECT count(*) FROM orders o0 {}", joins(60)), Some("8")),
+        ("joins", format!("SELECT count(*) FROM orders o0 {}", joins(60)), None),
         ("functions", format!("SELECT {}1{}", "abs(".repeat(3000), ")".repeat(3000)), None),
     ];
     for (what, sql, expected) in cases {
