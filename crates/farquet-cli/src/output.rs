@@ -122,15 +122,21 @@ impl Output {
         self.sink.line(text).map_err(|error| self.failure(error.into()))
     }
 
-    /// Begins the next result.
-    pub(crate) fn begin(&mut self, schema: &SchemaRef) -> Result<Box<dyn Rows>, Failure> {
-        if self.results > 0 && !self.target.is_stdout() {
+    /// Refuses `results` results if there is no place for so many.
+    pub(crate) fn expect(&self, results: usize) -> Result<(), Failure> {
+        if results > 1 && !self.target.is_stdout() {
             return Err(Failure::usage("a file holds one result, and there is more than one query")
                 .hint("run farquet once for each file"));
         }
-        if self.results > 0 && self.format.is_binary() {
+        if results > 1 && self.format.is_binary() {
             return Err(Failure::usage("this format holds one result, and there is more than one query"));
         }
+        Ok(())
+    }
+
+    /// Begins the next result.
+    pub(crate) fn begin(&mut self, schema: &SchemaRef) -> Result<Box<dyn Rows>, Failure> {
+        self.expect(self.results + 1)?;
         let separated = self.results > 0 && self.format.is_separated();
         self.results += 1;
         self.start(schema, separated).map_err(|error| self.failure(error))

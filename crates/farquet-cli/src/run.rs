@@ -24,6 +24,7 @@ pub(crate) async fn run(args: QueryArgs, console: Console) -> Result<(), Failure
         return Err(Failure::usage("there is no SQL").hint("farquet --help says how to give it"));
     }
     let output = Output::open(args.format, args.output.as_deref(), console)?;
+    output.expect(statements.iter().filter(|statement| statement.returns_rows()).count())?;
     let books = Books::open(&args, console)?;
     let limits = Limits { max_requests: args.max_requests, max_bytes: args.max_bytes };
     let mut run = Run { session, output, books, limits, console };

@@ -51,6 +51,10 @@ fn parse(location: &str, base: Option<&Url>) -> Result<Url> {
                 .hint("http://, https://, file:// and local paths can be read")),
         };
     }
+    if let Some(at) = signed_at(location) {
+        return Err(wrong(&location[..at], "a query string, and no scheme before the host")
+            .hint("https:// makes it a URL; a local path with a '?' begins with / or ./"));
+    }
     let Some(base) = base else {
         return Err(wrong(location, "not a URL, and there is no place that it could be relative to"));
     };
@@ -65,6 +69,13 @@ fn parse(location: &str, base: Option<&Url>) -> Result<Url> {
     }
     url.set_query(None);
     Ok(url)
+}
+
+/// Where the query string of what is rather a URL than a path begins. It may hold a signature, so it is not shown as a path.
+fn signed_at(location: &str) -> Option<usize> {
+    let is_path = ["./", "../", "/"].iter().any(|start| location.starts_with(start)) && !location.starts_with("//");
+    let at = location.find('?').filter(|_| !is_path)?;
+    location[at..].contains('=').then_some(at)
 }
 
 /// Expands the first pair of braces, and the rest by recursion.
@@ -143,6 +154,17 @@ mod tests {
         }
         let error = resolve("ftp://h/x?secret=1", None).expect_err("an error");
         assert!(!error.to_string().contains("secret"));
+    }
+
+    #[test]
+    fn a_url_without_its_scheme_is_no_path() {
+        let base = Url::parse("file:///home/me/").expect("a url");
+        for location in ["h.org/x.parquet?sig=secret", "//h.org/x.parquet?a&sig=secret"] {
+            let error = resolve(location, Some(&base)).expect_err("an error");
+            assert_eq!(error.kind(), ErrorKind::Location);
+            assert!(error.to_string().contains("h.org/x.parquet'") && !error.to_string().contains("secret"), "{error}");
+        }
+        assert_eq!(all("./x.parquet?a=b"), ["file:///home/me/x.parquet%3Fa=b"]);
     }
 
     #[test]

@@ -29,9 +29,9 @@ pub(crate) struct Opened {
     pub hop: u32,
 }
 
-/// Opens `url`, one of `files` that are opened together.
-pub(crate) async fn open(query: &QueryContext, url: &Url, files: usize) -> Result<Opened> {
-    let opener = Opener { query, url, shown: display_url(url), tail: query.client.hints.tail(url, files) };
+/// Opens `url`, whose last `tail` bytes are asked for first if nothing better is known.
+pub(crate) async fn open(query: &QueryContext, url: &Url, tail: u64) -> Result<Opened> {
+    let opener = Opener { query, url, shown: display_url(url), tail };
     let end = opener.end_of_file().await?;
     opener.metadata(end).await
 }

@@ -61,8 +61,10 @@ impl Snapshot {
 
     fn opening(&self, url: &Url, together: usize) -> Opening {
         let (query, url) = (Arc::clone(&self.query), url.clone());
+        // Decided for the wave as a whole: what its first answers teach is for the next one.
+        let tail = query.client.hints.tail(&url, together);
         async move {
-            let opened = open(&query, &url, together).await?;
+            let opened = open(&query, &url, tail).await?;
             Ok(Arc::new(File::new(query, url, opened)))
         }
         .boxed()

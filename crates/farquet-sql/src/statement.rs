@@ -36,6 +36,24 @@ pub(crate) fn parse(sql: &str) -> Result<Vec<Statement>> {
 }
 
 impl Statement {
+    /// Whether it answers with rows, as far as its syntax tells.
+    pub fn returns_rows(&self) -> bool {
+        match &self.0 {
+            EngineStatement::Explain(_) | EngineStatement::CopyTo(_) => true,
+            EngineStatement::Statement(statement) => matches!(
+                statement.as_ref(),
+                SqlStatement::Query(_)
+                    | SqlStatement::Explain { .. }
+                    | SqlStatement::ExplainTable { .. }
+                    | SqlStatement::ShowTables { .. }
+                    | SqlStatement::ShowColumns { .. }
+                    | SqlStatement::ShowVariable { .. }
+                    | SqlStatement::ShowCreate { .. }
+            ),
+            EngineStatement::CreateExternalTable(_) | EngineStatement::Reset(_) => false,
+        }
+    }
+
     pub(crate) fn engine(&self) -> &EngineStatement {
         &self.0
     }

@@ -6,12 +6,13 @@
 //! What is read of it then fails to decode, or is rows of both. Across queries nothing is kept, so a next query always reads
 //! what is there.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
 
 use bytes::Bytes;
 use farquet_core::{ErrorKind, Limits};
 use farquet_testkit::{EntryTags, Fault, Origin, Tag};
-use farquet_tests::files::{BY_VERSION, is_suffix, large, large_row, over, ranges, tiny, tiny_row, versioned};
+use farquet_tests::files::{BY_VERSION, bounds, is_suffix, large, large_row, over, ranges, tiny, tiny_row, versioned};
 use farquet_tests::{Answer, answer, session};
 
 /// A footer request and one for each row group.
@@ -86,10 +87,16 @@ async fn t15_a_tag_that_vanishes_is_a_change() {
     assert_eq!((answer.rows, answer.report.restarts), (vec![large_row(1)], 1));
 }
 
-/// A file whose versions have the tags `tags`, replaced by `new` just before the first data request is answered.
+/// A file whose versions have the tags `tags`, replaced by `new` just before a data request is answered.
 async fn replaced_before_data(tags: EntryTags, new: Bytes) -> (Origin, Answer) {
     let origin = Origin::builder().file_with("/1", large(1), tags.clone()).start().await;
-    origin.script(move |seen| (seen.index == 1).then(|| Fault::Replace { path: "/1".to_owned(), bytes: new.clone() }));
+    let replaced = AtomicBool::new(false);
+    origin.script(move |seen| {
+        // Not the first row group, which begins within any file.
+        let data = bounds(seen.range.as_deref()).is_some_and(|(first, _)| first > 4);
+        (data && !replaced.swap(true, Ordering::SeqCst))
+            .then(|| Fault::Replace { path: "/1".to_owned(), bytes: new.clone() })
+    });
     let answer = answer(&session(), &over(&origin, &["/1"], BY_VERSION)).await;
     (origin, answer)
 }
@@ -137,7 +144,7 @@ async fn t17_a_file_that_shrank_since_its_size_was_learned() {
         origin.put("/1", new);
         origin.clear_log();
         origin.script(move |seen| {
-            let first = farquet_tests::files::bounds(seen.range.as_deref()).map_or(0, |(first, _)| first);
+            let first = bounds(seen.range.as_deref()).map_or(0, |(first, _)| first);
             let outside = usize::try_from(first).expect("a small file") >= size;
             (outside && !told).then(|| Fault::status(416))
         });

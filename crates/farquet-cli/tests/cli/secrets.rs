@@ -32,6 +32,7 @@ fn signed_urls() {
         (1, format!("SELECT * FROM '{signed}'; SELECT ' {signed}' +")),
         (1, format!("SELECT CAST(name AS INT) FROM '{signed}'")),
         (3, format!("SELECT * FROM '{}?{SECRET}'", origin.url("/none.parquet"))),
+        (1, format!("SELECT * FROM 'h.org/x.parquet?sig={SECRET}'")),
         (1, format!("SELECT * FROM 'ftp://me:{SECRET}@h/x?{SECRET}'")),
         (1, format!("SELECT * FROM read_parquet('{signed}', {SECRET} := 1)").replace(&format!("{SECRET} :="), "x :=")),
     ] {
@@ -74,6 +75,7 @@ fn mistakes_of_usage() {
     let with = |text: &str| text.replace("SIGNED", &signed).replace("SECRET", SECRET);
     let usages: &[&[&str]] = &[
         &["-t", "SIGNED", "SELECT 1"],
+        &["-t", "t=h.org/x.parquet?sig=SECRET", "SELECT 1"],
         &["-t", "t-1=SIGNED", "SELECT 1"],
         &["-t", "t=SIGNED,ftp://h/x?SECRET", "SELECT 1"],
         &["-t", "t=https://h/{a?SECRET", "SELECT 1"],

@@ -54,7 +54,12 @@ fn a_file_holds_one_result() {
     assert_eq!(fs::read_to_string(directory.path().join("x.csv")).expect("text"), "a\n1\n");
     let ran = farquet_in(directory.path(), &["-o", "y.csv", "CREATE VIEW v AS SELECT 1 AS a"]).exits(0);
     assert_eq!(ran.err, "there was no result: no file was written\n");
-    farquet(&["--format", "arrow", "SELECT 1; SELECT 2"]).exits(2);
+    // Refused before anything is asked of anyone.
+    let (origin, url) = tiny_origin();
+    for second in [format!("DESCRIBE '{url}'"), format!("EXPLAIN SELECT * FROM '{url}'"), "SHOW TABLES".to_owned()] {
+        let ran = farquet(&["--format", "arrow", &format!("SELECT * FROM '{url}'; {second}")]).exits(2);
+        assert_eq!((ran.out.as_str(), origin.requests()), ("", 0), "{second}");
+    }
 }
 
 #[test]
