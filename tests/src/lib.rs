@@ -14,7 +14,7 @@ use arrow::util::display::{ArrayFormatter, FormatOptions};
 use farquet_core::stats::Report;
 use farquet_core::{Client, Limits, Result, Settings, Url};
 use farquet_native::{HttpFetch, NativeFetch, TokioTimer};
-use farquet_sql::Session;
+use farquet_sql::{QueryResult, Session};
 
 /// Options of a session under test.
 #[derive(Debug, Clone)]
@@ -71,9 +71,18 @@ pub struct Answer {
 /// Runs one statement to its end.
 pub async fn ask(session: &Session, sql: &str) -> Result<Answer> {
     let (batches, report) = batches(session, sql).await?;
+    Ok(Answer { rows: texts(&batches), report })
+}
+
+/// All rows of a result, each as its values joined by `|`.
+pub async fn rows(result: QueryResult) -> Result<Vec<String>> {
+    Ok(texts(&result.collect().await?))
+}
+
+fn texts(batches: &[RecordBatch]) -> Vec<String> {
     let format = FormatOptions::default().with_null("NULL");
     let mut rows = Vec::new();
-    for batch in &batches {
+    for batch in batches {
         let columns: Vec<_> =
             batch.columns().iter().map(|c| ArrayFormatter::try_new(c, &format).expect("a formatter")).collect();
         for row in 0..batch.num_rows() {
@@ -81,7 +90,7 @@ pub async fn ask(session: &Session, sql: &str) -> Result<Answer> {
             rows.push(values.join("|"));
         }
     }
-    Ok(Answer { rows, report })
+    rows
 }
 
 /// Runs one statement to its end, for its batches and what it cost.

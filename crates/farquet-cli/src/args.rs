@@ -74,8 +74,20 @@ pub(crate) enum StatsFormat {
     Json,
 }
 
+/// When an earlier answer about a file is good enough.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FreshnessRule {
+    /// The server said so since.
+    Validate,
+    /// Its headers allow it.
+    Http,
+    /// Files are never rewritten.
+    Immutable,
+}
+
 /// The options of a run.
 #[derive(Debug, ClapArgs)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct QueryArgs {
     /// One query, or several separated by ';'
     #[arg(value_name = "SQL", conflicts_with = "file")]
@@ -121,9 +133,24 @@ pub(crate) struct QueryArgs {
     /// Requests in flight to one origin [default: 64]
     #[arg(long, value_name = "N")]
     pub(crate) concurrency: Option<NonZeroUsize>,
-    /// Send a header to one origin only, as 'https://host Name: value'; may be repeated
+    /// Run all statements on one state of the world
+    #[arg(long)]
+    pub(crate) snapshot: bool,
+    /// When an earlier answer about a file is good enough: validate (the server said so since), http (its
+    /// Cache-Control allows it) or immutable (files are never rewritten) [default: validate]
+    #[arg(long, value_enum, value_name = "RULE", hide_possible_values = true)]
+    pub(crate) freshness: Option<FreshnessRule>,
+    /// Keep at most this much of small files between statements [default: 64MiB]
+    #[arg(long, value_name = "SIZE", value_parser = values::size, conflicts_with = "no_cache")]
+    pub(crate) cache_size: Option<u64>,
+    /// Keep at most this much of footers between statements [default: 50MiB]
+    #[arg(long, value_name = "SIZE", value_parser = values::size, conflicts_with = "no_cache")]
+    pub(crate) footer_cache_size: Option<u64>,
+    /// Keep nothing between statements
+    #[arg(long)]
+    pub(crate) no_cache: bool,
+    /// Send a header to one origin only, as 'ORIGIN Name: value'; may be repeated
     // Taken apart later, since errors about options quote their values.
-    #[expect(clippy::doc_markdown, reason = "the help shows it as it stands")]
     #[arg(long = "header", value_name = "ORIGIN NAME: VALUE")]
     pub(crate) headers: Vec<String>,
     /// No progress and no remarks

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use farquet_core::{Client, Settings, Url};
+use farquet_core::{Client, Freshness, Settings, Url};
 use farquet_native::{HttpFetch, NativeFetch, TokioTimer};
 use farquet_sql::Session;
 
-use crate::args::QueryArgs;
+use crate::args::{FreshnessRule, QueryArgs};
 use crate::exit::Failure;
 use crate::values;
 
@@ -16,6 +16,17 @@ pub(crate) fn session(args: &QueryArgs) -> Result<Session, Failure> {
     settings.retries = args.retries.unwrap_or(settings.retries);
     settings.idle_timeout = args.timeout.unwrap_or(settings.idle_timeout);
     settings.requests_per_origin = args.concurrency.map(usize::from);
+    settings.freshness = match args.freshness {
+        None | Some(FreshnessRule::Validate) => Freshness::Validate,
+        Some(FreshnessRule::Http) => Freshness::Http,
+        Some(FreshnessRule::Immutable) => Freshness::Immutable,
+    };
+    settings.body_cache.bytes = args.cache_size.unwrap_or(settings.body_cache.bytes);
+    settings.footer_cache.bytes = args.footer_cache_size.unwrap_or(settings.footer_cache.bytes);
+    if args.no_cache {
+        settings.small_file_cache = false;
+        settings.footer_cache.bytes = 0;
+    }
 
     let mut http = HttpFetch::builder().idle_timeout(settings.idle_timeout);
     if let Some(requests) = settings.requests_per_origin {

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal};
 use std::path::Path;
 
 use farquet_core::Limits;
-use farquet_sql::{Session, Statement};
+use farquet_sql::{Session, Snapshot, Statement};
 use futures::StreamExt;
 
 use crate::account::{Account, Books};
@@ -27,7 +27,8 @@ pub(crate) async fn run(args: QueryArgs, console: Console) -> Result<(), Failure
     output.expect(statements.iter().filter(|statement| statement.returns_rows()).count())?;
     let books = Books::open(&args, console)?;
     let limits = Limits { max_requests: args.max_requests, max_bytes: args.max_bytes };
-    let mut run = Run { session, output, books, limits, console };
+    let snapshot = args.snapshot.then(|| session.snapshot());
+    let mut run = Run { session, snapshot, output, books, limits, console };
     for statement in &statements {
         run.statement(statement).await?;
     }
@@ -36,6 +37,8 @@ pub(crate) async fn run(args: QueryArgs, console: Console) -> Result<(), Failure
 
 struct Run {
     session: Session,
+    /// What all statements are run on, if they are to share it.
+    snapshot: Option<Snapshot>,
     output: Output,
     books: Books,
     limits: Limits,
@@ -48,7 +51,10 @@ impl Run {
         // Before the rows, so that it is dropped after them, when no request is in flight any more.
         let mut account = Account::open(&self.books, &query);
         let mut progress = Some(Progress::start(&query, self.console));
-        let mut result = self.session.run(&query, statement).await?;
+        let mut result = match &self.snapshot {
+            Some(snapshot) => snapshot.run(&query, statement).await?,
+            None => self.session.run(&query, statement).await?,
+        };
         let schema = result.schema();
         if schema.fields().is_empty() {
             // A statement that only acts.

@@ -25,6 +25,10 @@ pub(crate) fn text(report: &Report, rows: u64, wall: Duration) -> String {
     }
     parts.push(count(report.files, "file"));
     parts.push(format!("{} of {} row groups", report.row_groups_read, report.row_groups_total));
+    let cached = report.cache.hits + report.cache.revalidated;
+    if cached > 0 {
+        parts.push(format!("{cached} from cache"));
+    }
     parts.join(", ")
 }
 
@@ -45,8 +49,25 @@ pub(crate) fn json(report: &Report, rows: u64, wall: Duration) -> String {
         ("restarts", json!(report.restarts)),
         ("files", json!(report.files)),
         ("row_groups", json!({ "total": report.row_groups_total, "read": report.row_groups_read })),
-        // No cache is kept across queries, so there is nothing to hit, to revalidate or to evict.
-        ("cache", json!({ "hits": 0, "revalidated": 0, "misses": 0, "bypasses": 0, "evictions": 0 })),
+        (
+            "cache",
+            json!({
+                "hits": report.cache.hits,
+                "revalidated": report.cache.revalidated,
+                "misses": report.cache.misses,
+                "bypasses": report.cache.bypasses,
+                "evictions": report.cache.evictions,
+            }),
+        ),
+        ("footer_bytes", json!(report.footer_bytes)),
+        (
+            "resident",
+            json!({
+                "bodies": { "bytes": report.usage.bodies.bytes, "entries": report.usage.bodies.entries },
+                "footers": { "bytes": report.usage.footers.bytes, "entries": report.usage.footers.entries },
+                "held_bytes": report.usage.held,
+            }),
+        ),
     ])
 }
 

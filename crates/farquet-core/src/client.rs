@@ -9,14 +9,15 @@ use lru::LruCache;
 use url::Url;
 
 use crate::budget::{Budget, Limits};
+use crate::cache::Bounds;
 use crate::error::Result;
 use crate::fetch::{Capabilities, Fetch};
+use crate::flights::{Moment, Moments};
+use crate::freshness::Freshness;
 use crate::origin::Origins;
 use crate::stats::{QueryStats, Report};
+use crate::store::{Store, Usage};
 use crate::timer::Timer;
-
-/// Files of at most this size are fetched whole where their size is known.
-pub const SMALL_FILE: u64 = 256 << 10;
 
 /// What a caller may set. The defaults suit public servers.
 #[derive(Debug, Clone)]
@@ -32,8 +33,22 @@ pub struct Settings {
     pub bytes_in_flight: Option<u64>,
     /// The largest footer that is accepted, in bytes.
     pub largest_footer: u64,
-    /// Bytes of file tails that the running queries keep for their scans.
+    /// What makes a file of an earlier query good for a later one, unless a table has its own rule.
+    pub freshness: Freshness,
+    /// Whether small files are asked for whole and kept across queries.
+    pub small_file_cache: bool,
+    /// Files of at most this size are small.
+    pub small_file: u64,
+    /// What is kept of small files.
+    pub body_cache: Bounds,
+    /// What is kept of footers, by the memory that they take.
+    pub footer_cache: Bounds,
+    /// How long a footer is kept.
+    pub footer_scope: FooterScope,
+    /// Bytes of files that all running queries together keep for their scans; past it they read ranges again.
     pub held_bytes: u64,
+    /// The same for one query.
+    pub held_bytes_per_query: u64,
 }
 
 impl Default for Settings {
@@ -44,12 +59,29 @@ impl Default for Settings {
             requests_per_origin: None,
             bytes_in_flight: None,
             largest_footer: 256 << 20,
+            freshness: Freshness::Validate,
+            small_file_cache: true,
+            small_file: 256 << 10,
+            body_cache: Bounds { bytes: 64 << 20, entries: 4096 },
+            footer_cache: Bounds { bytes: 50 << 20, entries: 100_000 },
+            footer_scope: FooterScope::Session,
             held_bytes: 64 << 20,
+            held_bytes_per_query: 64 << 20,
         }
     }
 }
 
-/// What a session shares: backend, time, and what was learned. No bytes of any file.
+/// How long footers are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum FooterScope {
+    /// For the query, or the snapshot, that opened them.
+    Query,
+    /// For later queries too, as long as the cache has room.
+    #[default]
+    Session,
+}
+
+/// What a session shares: backend, time, caches, and what was learned.
 #[derive(Debug)]
 pub struct Client {
     pub(crate) fetch: Arc<dyn Fetch>,
@@ -58,6 +90,8 @@ pub struct Client {
     pub(crate) capabilities: Capabilities,
     pub(crate) origins: Origins,
     pub(crate) hints: Hints,
+    pub(crate) store: Store,
+    pub(crate) moments: Moments,
     /// What is left of `Settings::held_bytes`, over all queries.
     pub(crate) holdable: AtomicI64,
 }
@@ -69,7 +103,31 @@ impl Client {
         let requests = settings.requests_per_origin.unwrap_or(capabilities.requests_per_origin);
         let holdable = AtomicI64::new(i64::try_from(settings.held_bytes).unwrap_or(i64::MAX));
         let origins = Origins::new(requests);
-        Arc::new(Self { fetch, timer, settings, capabilities, origins, hints: Hints::default(), holdable })
+        let store = Store::new(&settings);
+        let (hints, moments) = (Hints::default(), Moments::default());
+        Arc::new(Self { fetch, timer, settings, capabilities, origins, hints, store, moments, holdable })
+    }
+
+    /// The settings.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// What the caches and the running queries hold now.
+    pub fn usage(&self) -> Usage {
+        let held = i64::try_from(self.settings.held_bytes).unwrap_or(i64::MAX) - self.holdable.load(Ordering::Acquire);
+        self.store.usage(u64::try_from(held).unwrap_or(0))
+    }
+
+    /// Forgets every file, so that the next query reads all anew.
+    pub fn clear_caches(&self) {
+        self.store.clear();
+    }
+
+    /// Forgets a file that has changed or cannot be had.
+    pub(crate) fn forget(&self, url: &Url) {
+        self.store.evict(url);
+        self.hints.forget_size(url);
     }
 
     /// Bytes that a scan may fetch ahead of its decoders.
@@ -85,6 +143,7 @@ impl Client {
     /// Begins a query's account: now, before any of its work is polled.
     pub fn begin(self: &Arc<Self>, limits: Limits) -> Arc<QueryContext> {
         Arc::new(QueryContext {
+            began: self.moments.next(),
             stats: QueryStats::new(self.timer.now()),
             budget: Budget::new(limits),
             half_retries_left: AtomicI64::new(2 * FREE_RETRIES),
@@ -101,6 +160,7 @@ const FREE_RETRIES: i64 = 20;
 #[derive(Debug)]
 pub struct QueryContext {
     pub(crate) client: Arc<Client>,
+    pub(crate) began: Moment,
     pub(crate) stats: QueryStats,
     pub(crate) budget: Budget,
     half_retries_left: AtomicI64,
@@ -127,7 +187,7 @@ impl QueryContext {
     pub fn report(&self) -> Report {
         let opened = self.client.fetch.connections_opened();
         let connections = opened.zip(self.connections_before).map(|(now, before)| now - before);
-        Report { connections, ..self.stats.report() }
+        Report { connections, usage: self.client.usage(), ..self.stats.report() }
     }
 
     /// Each request sent pays half a retry in.

@@ -14,7 +14,8 @@ use url::Url;
 use crate::client::QueryContext;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::{FetchBody, FetchError, FetchErrorKind, FetchRequest, FetchResponse};
-use crate::judge::{self, BodyPart, Verdict};
+use crate::freshness::Lifetime;
+use crate::judge::{self, BodyPart, Conditions, Verdict};
 use crate::origin::Origin;
 use crate::range::RangeSpec;
 use crate::redact::display_url;
@@ -31,6 +32,8 @@ pub(crate) struct Ask<'a> {
     pub bound: u64,
     /// A strong tag for `If-Match`.
     pub if_match: Option<&'a str>,
+    /// A strong tag for `If-None-Match`.
+    pub if_none_match: Option<&'a str>,
     pub cause: Cause,
     pub hop: u32,
 }
@@ -42,6 +45,7 @@ pub(crate) enum Answer {
     NotSatisfiable { total: Option<u64>, hop: u32 },
     WholeTooLarge { total: Option<u64>, hop: u32 },
     Changed { version: Version },
+    NotModified { lifetime: Lifetime, hop: u32 },
 }
 
 /// Bytes of one version of an object.
@@ -54,6 +58,7 @@ pub(crate) struct Received {
     pub version: Version,
     pub final_url: Url,
     pub content_type: Option<String>,
+    pub lifetime: Lifetime,
     pub hop: u32,
 }
 
@@ -105,6 +110,7 @@ pub(crate) async fn exchange(query: &QueryContext, ask: Ask<'_>) -> Result<Answe
         if let Some(kept) = &kept {
             now.range = Some(RangeSpec::Bounded(kept.rest()..kept.range.end));
             now.if_match = tag.as_deref().or(ask.if_match);
+            now.if_none_match = None;
         }
         let failure = match attempt(query, &now, &shown, past_caches, &mut kept).await {
             Ok(answer) => match rejoin(answer, &mut kept) {
@@ -278,16 +284,15 @@ async fn attempt(
         return Err(turned_away(query, &origin, &permit, status, &headers, shown));
     }
     origin.limiter.succeeded(client.timer.now());
-    let verdict = judge::judge(ask.range.as_ref(), ask.bound, ask.if_match.is_some(), status, &headers)
+    let conditions = Conditions { matching: ask.if_match.is_some(), changed: ask.if_none_match.is_some() };
+    let verdict = judge::judge(ask.range.as_ref(), ask.bound, conditions, status, &headers)
         .map_err(|error| distrusted(error.at(shown)))?;
     let version = |total| judge::version(&headers, total);
     match verdict {
         Verdict::NotSatisfiable { total } => Ok(Answer::NotSatisfiable { total, hop }),
         Verdict::WholeTooLarge { total } => Ok(Answer::WholeTooLarge { total, hop }),
         Verdict::Changed => Ok(Answer::Changed { version: version(None) }),
-        Verdict::NotModified => Err(distrusted(
-            Error::new(ErrorKind::BadResponse, "the server sent 304 to a request without If-None-Match").at(shown),
-        )),
+        Verdict::NotModified => Ok(Answer::NotModified { lifetime: Lifetime::of(&headers), hop }),
         Verdict::Body(part) => {
             origin.body_begins(client.timer.now() - sent, client.timer.now());
             account.measuring = Some(&origin);
@@ -296,8 +301,17 @@ async fn attempt(
             let Some((bytes, part)) = read else { return Ok(Answer::WholeTooLarge { total: None, hop }) };
             let content_type = headers.get(header::CONTENT_TYPE).and_then(|t| t.to_str().ok()).map(str::to_owned);
             let version = version(part.total);
-            let (offset, total) = (part.offset, part.total);
-            Ok(Answer::Bytes(Box::new(Received { offset, bytes, total, version, final_url, content_type, hop })))
+            let (offset, total, lifetime) = (part.offset, part.total, Lifetime::of(&headers));
+            Ok(Answer::Bytes(Box::new(Received {
+                offset,
+                bytes,
+                total,
+                version,
+                final_url,
+                content_type,
+                lifetime,
+                hop,
+            })))
         }
     }
 }
@@ -311,6 +325,9 @@ fn request(ask: &Ask<'_>, past_caches: bool) -> FetchRequest {
     }
     if let Some(tag) = ask.if_match.and_then(|tag| HeaderValue::from_str(tag).ok()) {
         headers.insert(header::IF_MATCH, tag);
+    }
+    if let Some(tag) = ask.if_none_match.and_then(|tag| HeaderValue::from_str(tag).ok()) {
+        headers.insert(header::IF_NONE_MATCH, tag);
     }
     if past_caches {
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));

@@ -41,11 +41,20 @@ pub(crate) struct BodyPart {
     pub whole: bool,
 }
 
+/// Which conditions a request named.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Conditions {
+    /// `If-Match`.
+    pub matching: bool,
+    /// `If-None-Match`.
+    pub changed: bool,
+}
+
 /// Reads the head of an answer to a GET of `range` (`None`: everything, up to `bound` bytes).
 pub(crate) fn judge(
     range: Option<&RangeSpec>,
     bound: u64,
-    conditional: bool,
+    conditions: Conditions,
     status: StatusCode,
     headers: &HeaderMap,
 ) -> Result<Verdict> {
@@ -64,9 +73,9 @@ pub(crate) fn judge(
         StatusCode::RANGE_NOT_SATISFIABLE if range.is_some() => {
             Ok(Verdict::NotSatisfiable { total: content_range(headers).and_then(|range| range.total) })
         }
-        StatusCode::NOT_MODIFIED if conditional => Ok(Verdict::NotModified),
+        StatusCode::NOT_MODIFIED if conditions.changed => Ok(Verdict::NotModified),
         StatusCode::NOT_MODIFIED => Err(bad("304 (not modified) to a request that named no validator")),
-        StatusCode::PRECONDITION_FAILED if conditional => Ok(Verdict::Changed),
+        StatusCode::PRECONDITION_FAILED if conditions.matching => Ok(Verdict::Changed),
         _ => Err(status_error(status)),
     }
 }
@@ -194,7 +203,7 @@ mod tests {
     }
 
     fn partial(asked: &RangeSpec, pairs: &[(&'static str, &str)]) -> Result<Verdict> {
-        judge(Some(asked), BOUND, false, StatusCode::PARTIAL_CONTENT, &headers(pairs))
+        judge(Some(asked), BOUND, Conditions::default(), StatusCode::PARTIAL_CONTENT, &headers(pairs))
     }
 
     fn kind(result: Result<Verdict>) -> ErrorKind {
@@ -252,7 +261,7 @@ mod tests {
     #[test]
     fn two_hundred_to_a_range() {
         let ask = RangeSpec::Bounded(10..20);
-        let ok = |pairs: &[_]| judge(Some(&ask), BOUND, false, StatusCode::OK, &headers(pairs));
+        let ok = |pairs: &[_]| judge(Some(&ask), BOUND, Conditions::default(), StatusCode::OK, &headers(pairs));
         let part = BodyPart { offset: Some(0), length: Some(80), limit: BOUND, total: Some(80), whole: true };
         assert_eq!(ok(&[("content-length", "80")]).ok(), Some(Verdict::Body(part)));
         let large = Verdict::WholeTooLarge { total: Some(101) };
@@ -263,7 +272,10 @@ mod tests {
 
     #[test]
     fn conditional_answers_only_to_conditions() {
-        let ask = |conditional, status| judge(None, BOUND, conditional, status, &HeaderMap::new());
+        let ask = |named, status| {
+            let conditions = Conditions { matching: named, changed: named };
+            judge(None, BOUND, conditions, status, &HeaderMap::new())
+        };
         assert_eq!(ask(true, StatusCode::NOT_MODIFIED).ok(), Some(Verdict::NotModified));
         assert_eq!(kind(ask(false, StatusCode::NOT_MODIFIED)), ErrorKind::BadResponse);
         assert_eq!(ask(true, StatusCode::PRECONDITION_FAILED).ok(), Some(Verdict::Changed));

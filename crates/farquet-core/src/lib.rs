@@ -12,13 +12,18 @@
 //! | `exchange` | one logical request: limits, retries, resumption, accounts | decide what to ask |
 //! | `origin`, `limiter` | what was learned about an origin: load, link, refusals | outlive the session |
 //! | `open`, `footer` | from a URL to checked metadata | read data |
-//! | [`snapshot`] | one version of each file for one query | keep anything across queries |
+//! | [`snapshot`], [`file`] | one version of each file for a query, or for several that share it | keep anything longer |
+//! | `store`, [`cache`], [`freshness`] | what is kept of files across queries, and what it takes to use it | use it unproved |
+//! | `flights` | one request for all who may share its answer | know what is asked |
 //! | [`scan`] | fetches planned ranges ahead of the decoder, within bounds | decode, spawn |
 //! | [`stats`], `budget` | what a query cost, what it may cost | print |
 
+pub mod cache;
 pub mod client;
 pub mod error;
 pub mod fetch;
+pub mod file;
+pub mod freshness;
 pub mod location;
 pub mod plan;
 pub mod range;
@@ -33,14 +38,19 @@ pub mod validator;
 
 mod budget;
 mod exchange;
+mod flights;
 mod footer;
 mod judge;
 mod limiter;
 mod open;
 mod origin;
+mod store;
 
 pub use budget::Limits;
-pub use client::{Client, QueryContext, Settings};
+pub use cache::{Bounds, Residency};
+pub use client::{Client, FooterScope, QueryContext, Settings};
 pub use error::{Error, ErrorKind, Result};
+pub use freshness::Freshness;
 pub use http;
+pub use store::Usage;
 pub use url::Url;

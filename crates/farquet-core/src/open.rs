@@ -3,44 +3,150 @@
 //! Natively one suffix range: it needs no size and tells it. A server that refuses or misanswers suffix ranges is asked for
 //! the file's beginning instead, whose answer tells the size, and that is remembered for its origin. HEAD is never sent.
 
+use std::sync::{Arc, Mutex, PoisonError};
+
 use bytes::{Bytes, BytesMut};
+use parquet::file::metadata::ParquetMetaData;
 use url::Url;
 
-use crate::client::{QueryContext, SMALL_FILE};
+use crate::client::{QueryContext, Settings};
 use crate::error::{Error, ErrorKind, Result};
 use crate::exchange::{Answer, Ask, Received, exchange};
 use crate::footer::{self, FOOTER};
+use crate::freshness::Lifetime;
 use crate::judge;
 use crate::range::RangeSpec;
 use crate::redact::display_url;
 use crate::stats::Cause;
 use crate::validator::Version;
 
-/// What opening a file yields: its end, up to and including its metadata.
+/// One version of a file: its metadata, and its end as far as it is kept. Shared by queries and caches.
 #[derive(Debug)]
 pub(crate) struct Opened {
     pub version: Version,
     pub size: u64,
+    /// Where redirects led.
     pub final_url: Url,
-    /// Bytes from here to the end of the file.
+    /// `end` begins here.
     pub offset: u64,
+    /// The end of the file, or nothing.
     pub end: Bytes,
-    pub metadata: parquet::file::metadata::ParquetMetaData,
-    pub hop: u32,
+    /// Gains the page index when that is loaded.
+    pub metadata: Mutex<Arc<ParquetMetaData>>,
+    pub lifetime: Lifetime,
 }
 
-/// Opens `url`, whose last `tail` bytes are asked for first if nothing better is known.
-pub(crate) async fn open(query: &QueryContext, url: &Url, tail: u64) -> Result<Opened> {
-    let opener = Opener { query, url, shown: display_url(url), tail };
+impl Opened {
+    /// Whether the whole file is here.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.end.len() as u64 == self.size
+    }
+
+    pub(crate) fn metadata(&self) -> Arc<ParquetMetaData> {
+        Arc::clone(&self.metadata.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The memory that its metadata takes.
+    pub(crate) fn footer_bytes(&self) -> u64 {
+        self.metadata().memory_size() as u64
+    }
+
+    /// The same without the bytes of its end.
+    pub(crate) fn without_end(&self) -> Self {
+        Self {
+            version: self.version.clone(),
+            size: self.size,
+            final_url: self.final_url.clone(),
+            offset: self.size,
+            end: Bytes::new(),
+            metadata: Mutex::new(self.metadata()),
+            lifetime: self.lifetime,
+        }
+    }
+}
+
+/// How a file may be asked for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct How {
+    /// Its last so many bytes are asked for first, if nothing better is known.
+    pub tail: u64,
+    /// In parts, even if it is small.
+    pub ranged: bool,
+}
+
+impl How {
+    /// Whether a file of `size` bytes is asked for as a whole.
+    pub(crate) fn may_come_whole(self, settings: &Settings, size: u64) -> bool {
+        !self.ranged && settings.small_file_cache && size <= settings.small_file
+    }
+}
+
+/// Opens `url`. Returns the file and the highest hop that it took.
+pub(crate) async fn open(query: &QueryContext, url: &Url, how: How) -> Result<(Arc<Opened>, u32)> {
+    let opener = Opener::new(query, url, how);
     let end = opener.end_of_file().await?;
     opener.metadata(end).await
+}
+
+/// What became of a cached file.
+#[derive(Debug)]
+pub(crate) enum IfChanged {
+    /// It is still the same, and may be used for so long.
+    Same { lifetime: Lifetime, hop: u32 },
+    /// It is another version.
+    New(Arc<Opened>, u32),
+}
+
+/// Asks for what is cached of a file, all of it or its end, unless it is still the same.
+///
+/// An error says nothing about the cached bytes, which are then not to be used any more.
+pub(crate) async fn open_if_changed(query: &QueryContext, url: &Url, cached: &Opened, how: How) -> Result<IfChanged> {
+    let opener = Opener::new(query, url, how);
+    let range = if cached.is_complete() {
+        RangeSpec::Bounded(0..query.client.settings.small_file + 1)
+    } else if opener.may_ask_for_suffix() {
+        RangeSpec::Suffix(how.tail)
+    } else {
+        RangeSpec::Bounded(cached.size.saturating_sub(how.tail)..cached.size)
+    };
+    let ask = Ask { if_none_match: opener.condition(cached), ..opener.ask_for(range, Cause::Validation, 1) };
+    let end = match exchange(query, ask).await? {
+        Answer::NotModified { lifetime, hop } => return Ok(IfChanged::Same { lifetime, hop }),
+        Answer::Bytes(got) => match end(got) {
+            Ok(end) => end,
+            // It has grown.
+            Err(got) => match got.total {
+                Some(total) => opener.bounded(total, got.hop + 1).await?,
+                None => opener.beginning(got.hop + 1).await?,
+            },
+        },
+        other => {
+            query.client.hints.forget_size(url);
+            opener.refused(other, cached.size)?
+        }
+    };
+    let (opened, hop) = opener.metadata(end).await?;
+    Ok(IfChanged::New(opened, hop))
+}
+
+/// Fails with `SourceChanged` unless `url` is still the cached version. Asks for one byte at most. Returns the hop.
+pub(crate) async fn prove(query: &QueryContext, url: &Url, cached: &Opened) -> Result<u32> {
+    let opener = Opener::new(query, url, How { tail: FOOTER, ranged: true });
+    let ask = Ask {
+        if_none_match: opener.condition(cached),
+        ..opener.ask_for(RangeSpec::Bounded(0..1), Cause::Validation, 1)
+    };
+    match exchange(query, ask).await? {
+        Answer::NotModified { hop, .. } => Ok(hop),
+        answer => expect_same(answer, &cached.version, &(0..1), &opener.shown).map(|got| got.hop),
+    }
 }
 
 struct Opener<'a> {
     query: &'a QueryContext,
     url: &'a Url,
     shown: String,
-    tail: u64,
+    how: How,
 }
 
 /// The end of a file whose size is known.
@@ -50,19 +156,36 @@ struct End {
     size: u64,
 }
 
-impl Opener<'_> {
+impl<'a> Opener<'a> {
+    fn new(query: &'a QueryContext, url: &'a Url, how: How) -> Self {
+        Self { query, url, shown: display_url(url), how }
+    }
+
+    fn may_ask_for_suffix(&self) -> bool {
+        let client = &self.query.client;
+        client.capabilities.suffix_ranges && !client.origins.of(self.url).suffix_refused()
+    }
+
+    /// The tag that `cached` is asked about with.
+    fn condition<'c>(&self, cached: &'c Opened) -> Option<&'c str> {
+        cached.version.reusable().filter(|_| self.query.client.capabilities.conditional_headers)
+    }
+
+    fn ask_for(&self, range: RangeSpec, cause: Cause, hop: u32) -> Ask<'a> {
+        let bound = self.query.client.settings.small_file;
+        Ask { url: self.url, range: Some(range), bound, if_match: None, if_none_match: None, cause, hop }
+    }
+
     async fn ask(&self, range: RangeSpec, cause: Cause, hop: u32) -> Result<Answer> {
-        let ask = Ask { url: self.url, range: Some(range), bound: SMALL_FILE, if_match: None, cause, hop };
-        exchange(self.query, ask).await
+        exchange(self.query, self.ask_for(range, cause, hop)).await
     }
 
     /// Asks for the end in the way that this origin answers.
     async fn end_of_file(&self) -> Result<End> {
         let client = &self.query.client;
-        let origin = client.origins.of(self.url);
         match client.hints.size(self.url) {
-            Some(size) if size <= SMALL_FILE => self.whole(size).await,
-            _ if client.capabilities.suffix_ranges && !origin.suffix_refused() => self.suffix().await,
+            Some(size) if self.how.may_come_whole(&client.settings, size) => self.whole(size).await,
+            _ if self.may_ask_for_suffix() => self.suffix().await,
             Some(size) => self.bounded(size, 1).await,
             None => self.beginning(1).await,
         }
@@ -70,7 +193,7 @@ impl Opener<'_> {
 
     /// A small file as a whole: one byte more than its bound is asked for, so that a shorter body is known to be complete.
     async fn whole(&self, size: u64) -> Result<End> {
-        match self.ask(RangeSpec::Bounded(0..SMALL_FILE + 1), Cause::Body, 1).await? {
+        match self.ask(RangeSpec::Bounded(0..self.query.client.settings.small_file + 1), Cause::Body, 1).await? {
             Answer::Bytes(got) => match end(got) {
                 Ok(end) => Ok(end),
                 // It has grown: its size is known now.
@@ -88,7 +211,7 @@ impl Opener<'_> {
 
     async fn suffix(&self) -> Result<End> {
         let origin = self.query.client.origins.of(self.url);
-        let hop = match self.ask(RangeSpec::Suffix(self.tail), Cause::Footer, 1).await {
+        let hop = match self.ask(RangeSpec::Suffix(self.how.tail), Cause::Footer, 1).await {
             Ok(Answer::Bytes(got)) => match end(got) {
                 Ok(end) => return Ok(end),
                 Err(got) => got.hop,
@@ -101,7 +224,7 @@ impl Opener<'_> {
                 return self.bounded(total, hop + 1).await;
             }
             Ok(Answer::WholeTooLarge { total: None, hop } | Answer::NotSatisfiable { total: None, hop }) => hop,
-            Ok(other @ Answer::Changed { .. }) => return self.refused(other, 0),
+            Ok(other @ (Answer::Changed { .. } | Answer::NotModified { .. })) => return self.refused(other, 0),
             Err(error) if refuses_form(&error) => 1,
             Err(error) => return Err(error),
         };
@@ -111,7 +234,7 @@ impl Opener<'_> {
 
     /// The file's beginning, for its size; enough for a small file.
     async fn beginning(&self, hop: u32) -> Result<End> {
-        match self.ask(RangeSpec::Bounded(0..self.tail), Cause::Footer, hop).await? {
+        match self.ask(RangeSpec::Bounded(0..self.how.tail), Cause::Footer, hop).await? {
             Answer::Bytes(got) => match end(got) {
                 Ok(end) => Ok(end),
                 Err(got) => match got.total {
@@ -129,7 +252,7 @@ impl Opener<'_> {
 
     /// The end of a file of known size.
     async fn bounded(&self, size: u64, hop: u32) -> Result<End> {
-        let range = RangeSpec::Bounded(size.saturating_sub(self.tail)..size.max(1));
+        let range = RangeSpec::Bounded(size.saturating_sub(self.how.tail)..size.max(1));
         match self.ask(range, Cause::Footer, hop).await? {
             Answer::Bytes(got) => end(got).map_err(|got| {
                 // The known size was wrong: somebody writes to this file. The next attempt is not to begin with it.
@@ -159,14 +282,16 @@ impl Opener<'_> {
             }
             Answer::WholeTooLarge { total, .. } => ignores_ranges(total).at(&self.shown),
             Answer::Changed { version } => changed(&Version::default(), &version).at(&self.shown),
-            Answer::Bytes(_) => Error::new(ErrorKind::BadResponse, "the server sent another part").at(&self.shown),
+            Answer::Bytes(_) | Answer::NotModified { .. } => {
+                Error::new(ErrorKind::BadResponse, "the server sent another part").at(&self.shown)
+            }
         })
     }
 
     /// Decodes the metadata, after one more request if the end is too short for it.
-    async fn metadata(&self, end: End) -> Result<Opened> {
+    async fn metadata(&self, end: End) -> Result<(Arc<Opened>, u32)> {
         let End { got, mut offset, size } = end;
-        let Received { bytes: mut tail, version, final_url, content_type, mut hop, .. } = *got;
+        let Received { bytes: mut tail, version, final_url, content_type, lifetime, mut hop, .. } = *got;
         if size == 0 {
             return Err(self.empty());
         }
@@ -188,6 +313,7 @@ impl Opener<'_> {
                 url: self.url,
                 range: Some(RangeSpec::Bounded(missing.clone())),
                 bound: 0,
+                if_none_match: None,
                 if_match: version.strong_etag().filter(|_| self.query.client.capabilities.conditional_headers),
                 cause: Cause::Footer,
                 hop: hop + 1,
@@ -207,8 +333,10 @@ impl Opener<'_> {
             Some(index) if index.start >= offset => footer::with_page_index(metadata, &tail, offset, size),
             _ => metadata,
         };
-        self.query.stats.opened(metadata.num_row_groups() as u64);
-        Ok(Opened { version, size, final_url, offset, end: tail, metadata, hop })
+        // What is kept for long is not to hold the network's buffer, of which it may be a small part.
+        let end = if offset == 0 { Bytes::copy_from_slice(&tail) } else { tail };
+        let metadata = Mutex::new(Arc::new(metadata));
+        Ok((Arc::new(Opened { version, size, final_url, offset, end, metadata, lifetime }), hop))
     }
 }
 
@@ -260,6 +388,9 @@ pub(crate) fn expect_same(
             Err(changed(pinned, &Version { size: total, ..Version::default() }).at(shown))
         }
         Answer::Changed { version } => Err(changed(pinned, &version).at(shown)),
+        Answer::NotModified { .. } => {
+            Err(Error::new(ErrorKind::BadResponse, "the server sent no bytes where some were asked").at(shown))
+        }
         Answer::WholeTooLarge { total, .. } if total.is_some() && total != pinned.size => {
             Err(changed(pinned, &Version { size: total, ..Version::default() }).at(shown))
         }

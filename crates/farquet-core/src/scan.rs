@@ -21,10 +21,11 @@ use futures::future::{BoxFuture, poll_fn};
 use futures::stream::FuturesUnordered;
 use futures::{FutureExt, StreamExt};
 
+use crate::client::QueryContext;
 use crate::error::Result;
+use crate::file::File;
 use crate::range::plan_requests;
 use crate::segments::Segments;
-use crate::snapshot::File;
 use crate::stats::Cause;
 use work::{Unit, Work};
 
@@ -69,7 +70,7 @@ pub struct PlannedRequests {
 pub struct Scan {
     morsels: Vec<Morsel>,
     pace: Pace,
-    bytes_in_flight: u64,
+    query: Arc<QueryContext>,
     needed: Box<StillNeeded>,
     work: Mutex<Work>,
 }
@@ -129,14 +130,14 @@ fn plan(morsels: &[Morsel], pace: Pace) -> Vec<Unit> {
 impl Scan {
     /// A scan of `morsels`, whose ranges come from answers up to `hop`.
     pub fn new(
+        query: Arc<QueryContext>,
         morsels: Vec<Morsel>,
         pace: Pace,
         hop: u32,
-        bytes_in_flight: u64,
         needed: Box<StillNeeded>,
     ) -> Arc<Self> {
         let work = Mutex::new(Work::new(morsels.len(), plan(&morsels, pace), hop));
-        Arc::new(Self { morsels, pace, bytes_in_flight, needed, work })
+        Arc::new(Self { morsels, pace, query, needed, work })
     }
 
     /// The requests for `morsels`, without sending any.
@@ -167,9 +168,12 @@ impl Scan {
             loop {
                 self.lock().driver = Some(cx.waker().clone());
                 let finished = {
-                    let (to_send, finished) = self.lock().next(self.pace, self.bytes_in_flight, &self.needed);
+                    let (to_send, finished) =
+                        self.lock().next(self.pace, self.query.client().bytes_in_flight(), &self.needed);
                     in_flight.extend(to_send.into_iter().map(|unit| {
-                        async move { (unit.index, unit.file.fetch(unit.range, Cause::Data, unit.hop).await) }.boxed()
+                        let query = Arc::clone(&self.query);
+                        async move { (unit.index, unit.file.fetch(&query, unit.range, Cause::Data, unit.hop).await) }
+                            .boxed()
                     }));
                     finished
                 };

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use crate::store::Usage;
 use crate::timer::Monotonic;
 
 /// Why a request was sent.
@@ -25,6 +26,8 @@ pub enum Cause {
     PageIndex,
     /// Column data.
     Data,
+    /// Whether a cached file is still the same.
+    Validation,
 }
 
 impl Cause {
@@ -35,6 +38,7 @@ impl Cause {
             Self::Body => "body",
             Self::PageIndex => "page_index",
             Self::Data => "data",
+            Self::Validation => "validation",
         }
     }
 }
@@ -86,6 +90,23 @@ struct Inner {
     files: u64,
     row_groups: Range<u64>,
     restarts: u64,
+    cache: CacheCounts,
+    footer_bytes: u64,
+}
+
+/// What the caches did for a query.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CacheCounts {
+    /// Files that cost no request of their own: fresh, promised, or proved by another query's request.
+    pub hits: u64,
+    /// Files that the server said are still the same (304).
+    pub revalidated: u64,
+    /// Files that had to be opened by their bytes.
+    pub misses: u64,
+    /// Files that were not put in, so that a large scan does not push everything else out.
+    pub bypasses: u64,
+    /// Files that had to leave for those of this query.
+    pub evictions: u64,
 }
 
 /// The totals of a query.
@@ -116,6 +137,12 @@ pub struct Report {
     pub connections: Option<u64>,
     /// Median time to the first byte of an answer.
     pub first_byte_median: Option<Duration>,
+    /// What the caches did.
+    pub cache: CacheCounts,
+    /// Memory of the footers that the query used, in bytes; by it the footer cache can be sized.
+    pub footer_bytes: u64,
+    /// What the session holds at the time of the report.
+    pub usage: Usage,
     /// Every request.
     pub records: Vec<RequestRecord>,
 }
@@ -168,9 +195,14 @@ impl QueryStats {
         self.lock().retries += 1;
     }
 
-    pub(crate) fn opened(&self, row_groups: u64) {
+    pub(crate) fn cached(&self, count: impl FnOnce(&mut CacheCounts)) {
+        count(&mut self.lock().cache);
+    }
+
+    pub(crate) fn opened(&self, row_groups: u64, footer_bytes: u64) {
         let mut inner = self.lock();
         inner.files += 1;
+        inner.footer_bytes += footer_bytes;
         inner.row_groups.end += row_groups;
     }
 
@@ -185,6 +217,7 @@ impl QueryStats {
         inner.restarts += 1;
         inner.files = 0;
         inner.row_groups = 0..0;
+        inner.footer_bytes = 0;
     }
 
     /// Files opened, body bytes received and requests in flight at this moment.
@@ -209,6 +242,9 @@ impl QueryStats {
             row_groups_total: inner.row_groups.end,
             row_groups_read: inner.row_groups.start,
             connections: None,
+            cache: inner.cache,
+            footer_bytes: inner.footer_bytes,
+            usage: Usage::default(),
             first_byte_median: first.get(first.len() / 2).copied(),
             records: inner.records.clone(),
         }

@@ -55,6 +55,14 @@ impl Version {
         }
     }
 
+    /// The tag by which an object of an earlier query may be recognized; weak tags and dates may not.
+    ///
+    /// A date has a resolution of one second, and whether it is old enough against the server's clock is not always
+    /// visible (RFC 9110 §8.8.2.2): it pins a version within a query and proves nothing across queries.
+    pub fn reusable(&self) -> Option<&str> {
+        self.strong_etag()
+    }
+
     /// The tag for `If-Match`, which only a strong one can be (RFC 9110 §13.1.1).
     pub fn strong_etag(&self) -> Option<&str> {
         self.etag.as_ref().filter(|etag| !etag.weak).map(|etag| etag.text.as_str())

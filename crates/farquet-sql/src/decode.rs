@@ -45,7 +45,7 @@ impl MorselReader {
         let built = guarded(|| decoder(planned, part, &plan, batch_size)).map_err(|error| error.at(name))?;
         let adapter =
             adapter(planned, &plan).map_err(|error| Error::new(ErrorKind::Schema, error.strip_backtrace()).at(name))?;
-        planned.table_file.file.query().stats().row_group_read();
+        plan.query.stats().row_group_read();
         let mut reader = Self { file: part.file, decoder: built, adapter, output, first: None, ready, plan };
         reader.first = reader.advance().await?;
         Ok(reader)
@@ -80,7 +80,7 @@ impl MorselReader {
                     let missing: Vec<_> =
                         ranges.iter().filter(|range| self.ready.segments.get(range).is_none()).cloned().collect();
                     if !missing.is_empty() {
-                        let (more, hop) = file.fetch_all(&missing, Scan::hop_after(&self.ready)).await?;
+                        let (more, hop) = file.fetch_all(&plan.query, &missing, Scan::hop_after(&self.ready)).await?;
                         self.ready.segments.extend(more);
                         self.ready.hop = self.ready.hop.max(hop);
                     }

@@ -24,7 +24,8 @@ use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties, coop::cooperative,
 };
-use farquet_core::scan::{Pace, PlannedRequests, Scan};
+use farquet_core::file::File;
+use farquet_core::scan::{Morsel, Pace, PlannedRequests, Scan};
 use futures::{StreamExt, TryStreamExt, stream};
 
 use crate::decode::MorselReader;
@@ -135,6 +136,29 @@ impl ScanExec {
         }
     }
 
+    /// The files that the answer rests on although no data of them is sure to be read before rows are handed out, which is
+    /// early if the query `streams`.
+    pub(crate) fn unproved(&self, streams: bool) -> Vec<Arc<File>> {
+        let plan = &self.plan;
+        let reads_all = self.pace() == Pace::Eager && self.dynamic.is_empty() && !streams;
+        let morsels = plan.morsels(&self.parts).unwrap_or_default();
+        let read = |file: &Arc<File>| {
+            let of_file = |morsel: &&Morsel| Arc::ptr_eq(&morsel.file, file);
+            morsels.iter().filter(of_file).any(|morsel| !file.missing(&morsel.ranges).is_empty())
+        };
+        // Without a filter, any rows make up a limit: files that are not asked for have no say.
+        let first_rows = plan.limit.is_some() && plan.predicate.is_none() && self.dynamic.is_empty();
+        let asked: HashSet<usize> = self.parts.iter().map(|part| part.file).collect();
+        let files = plan.files.iter().enumerate().filter(|(index, _)| !first_rows || asked.contains(index));
+        let files = files.map(|(_, planned)| &planned.table_file.file).filter(|file| !file.is_proved());
+        files.filter(|file| !(reads_all && read(file))).cloned().collect()
+    }
+
+    /// The files of the scan, whether they are read or pruned.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &Arc<File>> {
+        self.plan.files.iter().map(|planned| &planned.table_file.file)
+    }
+
     /// The requests that the scan would send if nothing was pruned meanwhile.
     fn planned(&self) -> Option<PlannedRequests> {
         Some(Scan::planned(&self.plan.morsels(&self.parts).ok()?, self.pace()))
@@ -150,18 +174,13 @@ impl ScanExec {
         }
         let morsels = self.plan.morsels(&self.parts)?;
         let pace = self.pace();
-        let mut in_flight = 0;
-        if let Some(first) = self.plan.files.first() {
-            let query = first.table_file.file.query();
-            in_flight = query.client().bytes_in_flight();
-            if pace == Pace::Eager && self.dynamic.is_empty() {
-                let planned = Scan::planned(&morsels, pace);
-                query.check_budget(planned.requests, planned.bytes)?;
-            }
+        if pace == Pace::Eager && self.dynamic.is_empty() {
+            let planned = Scan::planned(&morsels, pace);
+            self.plan.query.check_budget(planned.requests, planned.bytes)?;
         }
         let (plan, parts, dynamic) = (Arc::clone(&self.plan), Arc::clone(&self.parts), self.dynamic.clone());
         let needed = move |morsel: usize| dynamic.may_match(&plan, &parts[morsel]);
-        let scan = Scan::new(morsels, pace, self.plan.hop, in_flight, Box::new(needed));
+        let scan = Scan::new(Arc::clone(&self.plan.query), morsels, pace, self.plan.hop, Box::new(needed));
         let shared = Arc::new(Shared { scan, driver: Mutex::default() });
         *run = Some(Run { shared: Arc::clone(&shared), partitions: HashSet::from([partition]) });
         Ok(shared)

@@ -5,7 +5,9 @@
 //!
 //! | module | does | does not |
 //! |---|---|---|
-//! | `session`, `statement` | names, views, restarts on changed files | plan bytes |
+//! | `session`, `statement`, `names` | one query after another, restarts on changed files | plan bytes |
+//! | `world` | opens what a statement names, and the views and tables in which it is planned | |
+//! | `proof`, `explain` | which cached files still need proof; what HTTP cost | send requests |
 //! | `depth` | keeps statements shallow | |
 //! | `references`, `catalog` | finds files in SQL and puts tables in their place | open them |
 //! | `table`, `schema` | files as one table: merged schema, `filename` | fetch |
@@ -24,8 +26,11 @@ mod early_stop;
 mod error;
 mod estimate;
 mod exec;
+mod explain;
 mod floats;
+mod names;
 mod plan;
+mod proof;
 mod references;
 mod result;
 mod schema;
@@ -33,9 +38,10 @@ mod session;
 mod statement;
 mod statistics;
 mod table;
+mod world;
 
 pub use result::QueryResult;
-pub use session::{Session, SessionBuilder};
+pub use session::{Session, SessionBuilder, Snapshot};
 pub use statement::Statement;
 
 pub use arrow;

@@ -19,11 +19,11 @@ use datafusion_datasource_parquet::{
     PagePruningAccessPlanFilter, ParquetAccessPlan, ParquetFileMetrics, RowGroupAccess,
     can_expr_be_pushed_down_with_schemas,
 };
-use farquet_core::Result;
 use farquet_core::plan::row_group_ranges;
 use farquet_core::range::Cost;
 use farquet_core::scan::Morsel;
 use farquet_core::trust::bounds_believable;
+use farquet_core::{QueryContext, Result};
 use futures::future::try_join_all;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{RowSelection, RowSelector};
@@ -61,6 +61,8 @@ pub(crate) struct PlannedFile {
 /// What a scan reads, as data. Nothing in it was fetched.
 #[derive(Debug)]
 pub(crate) struct ScanPlan {
+    /// On whose account it is read.
+    pub(crate) query: Arc<QueryContext>,
     pub(crate) files: Vec<PlannedFile>,
     pub(crate) parts: Vec<Part>,
     pub(crate) table_schema: SchemaRef,
@@ -77,6 +79,7 @@ pub(crate) struct ScanPlan {
 impl ScanPlan {
     /// Plans a scan. Sends requests only for page indexes that are worth their hop.
     pub(crate) async fn new(
+        query: Arc<QueryContext>,
         files: Vec<Arc<TableFile>>,
         table_schema: SchemaRef,
         projection: Vec<usize>,
@@ -98,7 +101,7 @@ impl ScanPlan {
             let columns = columns.of(&table_file.schema, &table_schema, &projection);
             planned.push(PlannedFile { table_file, predicate, late: false, columns, row_groups: count });
         }
-        load_page_indexes(&planned, &row_groups).await?;
+        load_page_indexes(&query, &planned, &row_groups).await?;
         let mut parts = Vec::new();
         for (index, file) in planned.iter().enumerate() {
             parts.extend(parts_of(index, file, &row_groups[index]));
@@ -110,7 +113,7 @@ impl ScanPlan {
         }
         decide_late(&mut planned, &parts);
         let hop = planned.iter().map(|file| file.table_file.file.hop()).max().unwrap_or(0);
-        Ok(Self { files: planned, parts, table_schema, projection, predicate, limit, pruning, hop })
+        Ok(Self { query, files: planned, parts, table_schema, projection, predicate, limit, pruning, hop })
     }
 
     /// Row groups of all files.
@@ -258,7 +261,7 @@ fn prune_row_groups(file: &TableFile, predicate: &Arc<dyn PhysicalExpr>) -> Vec<
 ///
 /// Row groups that statistics have pruned show that a file is clustered by the predicate; without that, pages are hardly more
 /// selective than their row groups.
-async fn load_page_indexes(files: &[PlannedFile], row_groups: &[Vec<usize>]) -> Result<()> {
+async fn load_page_indexes(query: &Arc<QueryContext>, files: &[PlannedFile], row_groups: &[Vec<usize>]) -> Result<()> {
     let wanted = files.iter().zip(row_groups).filter(|(file, kept)| {
         let table_file = &file.table_file;
         let clustered = kept.len() < file.row_groups || file.row_groups == 1;
@@ -275,7 +278,7 @@ async fn load_page_indexes(files: &[PlannedFile], row_groups: &[Vec<usize>]) -> 
         // Half of the bytes, at a guess, for the bytes of the index.
         table_file.file.cost().hop_pays((data / 2).saturating_sub(index.end - index.start) as f64)
     });
-    try_join_all(wanted.map(|(file, _)| file.table_file.file.load_page_index())).await?;
+    try_join_all(wanted.map(|(file, _)| file.table_file.file.load_page_index(query))).await?;
     Ok(())
 }
 

@@ -9,10 +9,12 @@ use std::task::{Context, Poll};
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use datafusion::execution::SendableRecordBatchStream;
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use farquet_core::{Error, ErrorKind, QueryContext, Result};
 use futures::{Stream, StreamExt, TryStreamExt};
 
 use crate::error::from_engine;
+use crate::explain::http_section;
 
 /// The rows of a query. Dropping it cancels what the query still fetches.
 ///
@@ -32,6 +34,19 @@ impl QueryResult {
         let mut result = Self { query, schema, first: None, rest: Some(rows) };
         result.first = result.next().await.transpose()?;
         Ok(result)
+    }
+
+    /// All rows at once, and one more that says what they cost.
+    pub(crate) async fn with_http_section(self) -> Result<Self> {
+        let (query, schema) = (Arc::clone(&self.query), self.schema());
+        let mut batches = self.collect().await?;
+        if let Some(last) = batches.last() {
+            let section = http_section(last, &query.report())?;
+            batches.push(section);
+        }
+        let rows = futures::stream::iter(batches.into_iter().map(Ok));
+        let rows: SendableRecordBatchStream = Box::pin(RecordBatchStreamAdapter::new(Arc::clone(&schema), rows));
+        Ok(Self { query, schema, first: None, rest: Some(rows) })
     }
 
     /// The schema of every batch. A statement that only acts has no columns.

@@ -1,32 +1,28 @@
 //! A session: names, settings and what was learned, for one query after another.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
-use datafusion::catalog::{CatalogProviderList, MemoryCatalogProviderList, TableProvider, view::ViewTable};
 use datafusion::common::TableReference;
 use datafusion::error::DataFusionError;
-use datafusion::execution::{SessionState, SessionStateBuilder};
+use datafusion::execution::SessionStateBuilder;
 use datafusion::logical_expr::{DdlStatement, LogicalPlan};
+use datafusion::physical_plan::execute_stream;
 use datafusion::prelude::{DataFrame, SessionConfig, SessionContext};
-use datafusion::sql::parser::Statement as EngineStatement;
-use farquet_core::snapshot::Snapshot;
-use farquet_core::{Client, Error, ErrorKind, Limits, QueryContext, Result, Url, location};
+use farquet_core::{Client, Error, ErrorKind, Freshness, Limits, QueryContext, Result, Url, location, snapshot};
 use futures::FutureExt;
+use futures::future::try_join;
 
-use crate::catalog::{Opened, QueryCatalog};
 use crate::early_stop::EarlyStop;
 use crate::error::from_engine;
-use crate::references::{References, hide_filename};
+use crate::names::{Files, Named, Names};
+use crate::proof::unproved;
 use crate::result::{QueryResult, gave_up};
 use crate::statement::{Action, Statement, parse};
-use crate::table::FileTable;
+use crate::world::{Opener, World, urls};
 
 /// How often a query begins anew because a file changed under it.
 const RESTARTS: u32 = 2;
-/// Views within views, which could be a circle.
-const DEEPEST_VIEW: usize = 32;
 
 /// Answers SQL over files. Cheap to clone; clones share everything.
 #[derive(Debug, Clone)]
@@ -36,7 +32,7 @@ struct Inner {
     client: Arc<Client>,
     engine: SessionContext,
     base: Option<Url>,
-    names: RwLock<BTreeMap<String, Named>>,
+    names: Names,
 }
 
 impl std::fmt::Debug for Inner {
@@ -45,11 +41,11 @@ impl std::fmt::Debug for Inner {
     }
 }
 
-/// What a name of the session stands for. Nothing is opened until a query uses it.
+/// One state of the world for several queries, as [`Session::snapshot`] takes it. They share every validation, footer and body.
 #[derive(Debug, Clone)]
-pub(crate) enum Named {
-    Files(Vec<String>),
-    View(EngineStatement),
+pub struct Snapshot {
+    session: Session,
+    files: Arc<snapshot::Snapshot>,
 }
 
 /// Settings of a [`Session`].
@@ -95,7 +91,7 @@ impl SessionBuilder {
             .with_physical_optimizer_rule(Arc::new(EarlyStop))
             .build();
         let engine = SessionContext::new_with_state(state);
-        Ok(Session(Arc::new(Inner { client: self.client, engine, base: self.base, names: RwLock::default() })))
+        Ok(Session(Arc::new(Inner { client: self.client, engine, base: self.base, names: Names::default() })))
     }
 }
 
@@ -107,13 +103,33 @@ impl Session {
 
     /// Registers `name` for the files of `location`, a list of patterns. Nothing is opened before a query uses it.
     pub fn register_files(&self, name: &str, location: &str) -> Result<()> {
+        self.register(name, location, None)
+    }
+
+    /// As [`Session::register_files`], with a rule of the table's own for when an earlier answer is good enough.
+    pub fn register_files_with(&self, name: &str, location: &str, freshness: Freshness) -> Result<()> {
+        self.register(name, location, Some(freshness))
+    }
+
+    fn register(&self, name: &str, location: &str, freshness: Option<Freshness>) -> Result<()> {
         let locations: Vec<String> = location::split_list(location).into_iter().map(str::to_owned).collect();
         if locations.is_empty() {
             return Err(Error::new(ErrorKind::Location, format!("table {name} has no location")));
         }
-        self.urls(&locations)?;
-        self.name(name.to_lowercase(), Named::Files(locations));
+        urls(&locations, self.0.base.as_ref())?;
+        self.0.names.put(name.to_lowercase(), Named::Files(Files { locations, freshness }));
         Ok(())
+    }
+
+    /// The client below, with its caches.
+    pub fn client(&self) -> &Arc<Client> {
+        &self.0.client
+    }
+
+    /// Takes a snapshot: one state of the world, as of now or later, for every query that is run on it.
+    pub fn snapshot(&self) -> Snapshot {
+        let files = Arc::new(snapshot::Snapshot::new(Arc::clone(&self.0.client)));
+        Snapshot { session: self.clone(), files }
     }
 
     /// The statements of `sql`, which are separated by semicolons.
@@ -126,28 +142,24 @@ impl Session {
         self.0.client.begin(limits)
     }
 
-    /// Runs the one statement of `sql`.
-    pub async fn query(&self, sql: &str) -> Result<QueryResult> {
+    /// Runs the one statement of `sql` on a snapshot of its own. What it reads is never older than this call, whenever the
+    /// future is polled.
+    pub fn query(&self, sql: &str) -> impl Future<Output = Result<QueryResult>> + Send + 'static {
         let query = self.begin(Limits::default());
-        match self.parse(sql)?.as_slice() {
-            [statement] => self.run(&query, statement).await,
-            statements => {
-                let message = format!("one statement was expected, {} were found", statements.len());
-                Err(Error::new(ErrorKind::Query, message))
-            }
-        }
+        let (session, statement) = (self.clone(), self.parse(sql).and_then(only));
+        async move { session.run(&query, &statement?).await }
     }
 
     /// Runs `statement` on the account of `query`, and anew if a file changes before the first rows are there.
     ///
     /// Dropping the future cancels all requests of the query.
     pub async fn run(&self, query: &Arc<QueryContext>, statement: &Statement) -> Result<QueryResult> {
-        let mut restarts = 0;
+        let mut snapshot = snapshot::Snapshot::of_query(query);
+        let mut restarts = 0..RESTARTS;
         loop {
-            let attempt = AssertUnwindSafe(self.attempt(query, statement)).catch_unwind().await;
-            match attempt.unwrap_or_else(|_| Err(gave_up())) {
-                Err(error) if error.kind() == ErrorKind::SourceChanged && restarts < RESTARTS => {
-                    restarts += 1;
+            match self.guarded(&snapshot, query, statement).await {
+                Err(error) if error.kind() == ErrorKind::SourceChanged && restarts.next().is_some() => {
+                    snapshot = snapshot.renewed();
                     query.stats().restarted();
                 }
                 result => return result,
@@ -155,20 +167,48 @@ impl Session {
         }
     }
 
-    async fn attempt(&self, query: &Arc<QueryContext>, statement: &Statement) -> Result<QueryResult> {
-        let engine = &self.0.engine;
+    /// One attempt, whose panics are errors.
+    async fn guarded(
+        &self,
+        snapshot: &snapshot::Snapshot,
+        query: &Arc<QueryContext>,
+        statement: &Statement,
+    ) -> Result<QueryResult> {
+        let attempt = AssertUnwindSafe(self.attempt(snapshot, query, statement)).catch_unwind().await;
+        match attempt.unwrap_or_else(|_| Err(gave_up())) {
+            // Nobody is told of a column that is missing in a footer of yesterday.
+            Err(error) if is_about_content(&error) => match snapshot.prove_all(query).await {
+                Err(changed) if changed.kind() == ErrorKind::SourceChanged => Err(changed),
+                _ => Err(error),
+            },
+            result => result,
+        }
+    }
+
+    async fn attempt(
+        &self,
+        snapshot: &snapshot::Snapshot,
+        query: &Arc<QueryContext>,
+        statement: &Statement,
+    ) -> Result<QueryResult> {
+        let Inner { client, engine, base, names } = self.0.as_ref();
         let statement = match statement.action()? {
             Action::Name { name, named, replace, exists_ok } => {
                 self.create(name, *named, replace, exists_ok)?;
                 return self.nothing(query).await;
             }
-            Action::Forget { name, view } if self.forget(&name, view)? => return self.nothing(query).await,
+            Action::Forget { name, view } if names.forget(&name, view)? => return self.nothing(query).await,
             Action::Forget { .. } | Action::Run => statement.engine().clone(),
         };
-        let snapshot = Snapshot::new(Arc::clone(query));
-        let (context, statement) = self.open(&snapshot, statement).await?;
+        let (base, freshness) = (base.as_ref(), client.settings().freshness);
+        let opener = Opener { engine, names, base, freshness, query, snapshot };
+        let World { context, statement, files } = opener.open(statement).await?;
         let plan = context.state().statement_to_plan(statement).await.map_err(|error| from_engine(&error))?;
-        let rows = match plan {
+        if acts(&plan) {
+            // What is done cannot be begun anew.
+            snapshot.prove(query, &files).await?;
+        }
+        let frame = match plan {
             // Settings and functions belong to the session.
             LogicalPlan::Statement(_) | LogicalPlan::Ddl(DdlStatement::CreateFunction(_)) => {
                 engine.execute_logical_plan(plan).await
@@ -176,9 +216,16 @@ impl Session {
             LogicalPlan::Ddl(_) => context.execute_logical_plan(plan).await,
             plan => Ok(DataFrame::new(context.state(), plan)),
         };
-        let rows = rows.map_err(|error| from_engine(&error))?;
-        let rows = rows.execute_stream().await.map_err(|error| from_engine(&error))?;
-        QueryResult::begin(Arc::clone(query), rows).await
+        let frame = frame.map_err(|error| from_engine(&error))?;
+        let analyzed = matches!(frame.logical_plan(), LogicalPlan::Analyze(_));
+        let task = Arc::new(frame.task_ctx());
+        let plan = frame.create_physical_plan().await.map_err(|error| from_engine(&error))?;
+        let unproved = unproved(&plan, &files);
+        let rows = execute_stream(plan, task).map_err(|error| from_engine(&error))?;
+        // Beside the data, in the same wave, and before any row is handed out.
+        let proof = snapshot.prove(query, &unproved);
+        let (rows, ()) = try_join(QueryResult::begin(Arc::clone(query), rows), proof).await?;
+        if analyzed { rows.with_http_section().await } else { Ok(rows) }
     }
 
     /// The result of a statement that only acts.
@@ -188,148 +235,69 @@ impl Session {
         QueryResult::begin(Arc::clone(query), rows.map_err(|error: DataFusionError| from_engine(&error))?).await
     }
 
-    /// Opens everything that `statement` names in one wave, and returns the world in which it can be planned.
-    async fn open(
-        &self,
-        snapshot: &Snapshot,
-        mut statement: EngineStatement,
-    ) -> Result<(SessionContext, EngineStatement)> {
-        let state = self.0.engine.state();
-        let mut found = References::default();
-        found.take_from(&mut statement)?;
-        let mut views: Vec<(String, EngineStatement)> = Vec::new();
-        let mut pending = vec![(statement.clone(), 0)];
-        while let Some((from, depth)) = pending.pop() {
-            for name in self.names_in(&state, &from)? {
-                let known = found.files.contains_key(&name) || views.iter().any(|(view, _)| *view == name);
-                match self.named(&name) {
-                    Some(Named::Files(locations)) if !known => {
-                        found.files.insert(name, locations);
-                    }
-                    Some(Named::View(mut definition)) => {
-                        if depth >= DEEPEST_VIEW {
-                            return Err(Error::new(ErrorKind::Query, format!("the view {name} refers to itself")));
-                        }
-                        found.take_from(&mut definition)?;
-                        pending.push((definition.clone(), depth + 1));
-                        // A view that others need comes before them.
-                        views.retain(|(view, _)| *view != name);
-                        views.push((name, definition));
-                    }
-                    _ => {}
-                }
-            }
-        }
-        let opened = self.open_files(snapshot, &found).await?;
-        let hidden: HashSet<String> =
-            opened.iter().filter(|(_, table)| table.has_filename()).map(|(name, _)| name.clone()).collect();
-        let tables = opened.into_iter().map(|(name, table)| (name, Arc::new(table) as Arc<dyn TableProvider>));
-        let tables: Opened = Arc::new(RwLock::new(tables.collect()));
-        let context = context(&state, &tables);
-        for (name, mut definition) in views.into_iter().rev() {
-            hide_filename(&mut definition, &hidden)?;
-            let plan = context.state().statement_to_plan(definition).await.map_err(|error| from_engine(&error))?;
-            let view = Arc::new(ViewTable::new(plan, None));
-            tables.write().unwrap_or_else(PoisonError::into_inner).insert(name, view);
-        }
-        hide_filename(&mut statement, &hidden)?;
-        Ok((context, statement))
-    }
-
-    /// The session's names that `statement` refers to; all of them where it asks which there are.
-    fn names_in(&self, state: &SessionState, statement: &EngineStatement) -> Result<Vec<String>> {
-        if let EngineStatement::Explain(explain) = statement {
-            return self.names_in(state, &explain.statement);
-        }
-        let references = state.resolve_table_references(statement).map_err(|error| from_engine(&error))?;
-        if references.iter().any(|reference| reference.schema() == Some("information_schema")) {
-            return Ok(self.0.names.read().unwrap_or_else(PoisonError::into_inner).keys().cloned().collect());
-        }
-        Ok(references.iter().map(|reference| reference.table().to_owned()).collect())
-    }
-
-    async fn open_files(&self, snapshot: &Snapshot, found: &References) -> Result<HashMap<String, FileTable>> {
-        let mut wanted: Vec<Url> = Vec::new();
-        let mut tables = Vec::new();
-        for (name, locations) in &found.files {
-            let urls = self.urls(locations)?;
-            tables.push((name.clone(), urls.len()));
-            wanted.extend(urls);
-        }
-        let mut files = snapshot.open(&wanted).await?.into_iter();
-        tables
-            .into_iter()
-            .map(|(name, count)| Ok((name, FileTable::new(files.by_ref().take(count).collect(), found.filename)?)))
-            .collect()
-    }
-
-    fn urls(&self, locations: &[String]) -> Result<Vec<Url>> {
-        let mut urls = Vec::new();
-        for location in locations {
-            urls.extend(location::resolve(location, self.0.base.as_ref())?);
-        }
-        Ok(urls)
-    }
-
-    fn named(&self, name: &str) -> Option<Named> {
-        let names = self.0.names.read().unwrap_or_else(PoisonError::into_inner);
-        names.get(name).or_else(|| names.get(&name.to_lowercase())).cloned()
-    }
-
-    fn name(&self, name: String, named: Named) {
-        self.0.names.write().unwrap_or_else(PoisonError::into_inner).insert(name, named);
-    }
-
     fn create(&self, name: String, named: Named, replace: bool, exists_ok: bool) -> Result<()> {
-        if let Named::Files(locations) = &named {
-            self.urls(locations)?;
+        if let Named::Files(files) = &named {
+            urls(&files.locations, self.0.base.as_ref())?;
         }
-        let taken = self.0.names.read().unwrap_or_else(PoisonError::into_inner).contains_key(&name);
+        let taken = self.0.names.has(&name);
         let known = taken || self.0.engine.table_exist(TableReference::bare(name.as_str())).unwrap_or(false);
         match (known, replace, exists_ok) {
             (true, false, true) => Ok(()),
             (true, false, false) => Err(Error::new(ErrorKind::Query, format!("the name '{name}' is taken"))
                 .hint("CREATE OR REPLACE takes it over")),
             _ => {
-                self.name(name, named);
+                self.0.names.put(name, named);
                 Ok(())
-            }
-        }
-    }
-
-    /// Whether `name` was one of the session's views or tables of files.
-    fn forget(&self, name: &str, view: bool) -> Result<bool> {
-        match self.named(name) {
-            None => Ok(false),
-            Some(named) if matches!(named, Named::View(_)) == view => {
-                let mut names = self.0.names.write().unwrap_or_else(PoisonError::into_inner);
-                if names.remove(name).is_none() {
-                    names.remove(&name.to_lowercase());
-                }
-                Ok(true)
-            }
-            Some(_) => {
-                let (is, other) = if view { ("table", "DROP TABLE") } else { ("view", "DROP VIEW") };
-                Err(Error::new(ErrorKind::Query, format!("'{name}' is a {is}")).hint(format!("use {other}")))
             }
         }
     }
 }
 
-/// The session's engine with the query's tables in it.
-fn context(state: &SessionState, tables: &Opened) -> SessionContext {
-    let options = &state.config_options().catalog;
-    let (catalog, schema) = (&options.default_catalog, &options.default_schema);
-    let catalogs = MemoryCatalogProviderList::new();
-    for name in state.catalog_list().catalog_names() {
-        let Some(session) = state.catalog_list().catalog(&name) else { continue };
-        let provider = if name == *catalog {
-            Arc::new(QueryCatalog::new(session, schema.clone(), Arc::clone(tables)))
-        } else {
-            session
-        };
-        catalogs.register_catalog(name, provider);
+impl Snapshot {
+    /// As [`Session::query`], on this state of the world.
+    pub fn query(&self, sql: &str) -> impl Future<Output = Result<QueryResult>> + Send + 'static {
+        let query = self.session.begin(Limits::default());
+        let (snapshot, statement) = (self.clone(), self.session.parse(sql).and_then(only));
+        async move { snapshot.run(&query, &statement?).await }
     }
-    let builder = SessionStateBuilder::new_from_existing(state.clone());
-    SessionContext::new_with_state(builder.with_catalog_list(Arc::new(catalogs)).build())
+
+    /// As [`Session::run`], on this state of the world. A file that has changed since it became part of it fails the query with
+    /// `SourceChanged`, since there is no other state to begin anew with.
+    pub async fn run(&self, query: &Arc<QueryContext>, statement: &Statement) -> Result<QueryResult> {
+        let mut restarts = 0..RESTARTS;
+        loop {
+            match self.session.guarded(&self.files, query, statement).await {
+                // What was known from before, and never was proved, is replaced.
+                Err(error)
+                    if error.kind() == ErrorKind::SourceChanged
+                        && self.files.drop_unproved()
+                        && restarts.next().is_some() =>
+                {
+                    query.stats().restarted();
+                }
+                result => return result,
+            }
+        }
+    }
+}
+
+/// The one statement of a text.
+fn only(mut statements: Vec<Statement>) -> Result<Statement> {
+    match (statements.pop(), statements.len()) {
+        (Some(statement), 0) => Ok(statement),
+        (last, others) => {
+            let found = others + usize::from(last.is_some());
+            Err(Error::new(ErrorKind::Query, format!("one statement was expected, {found} were found")))
+        }
+    }
+}
+
+/// Whether what stands in files may have caused `error`.
+fn is_about_content(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::Query | ErrorKind::Schema | ErrorKind::Malformed | ErrorKind::Decoder)
+}
+
+/// Whether `plan` changes something when it runs.
+fn acts(plan: &LogicalPlan) -> bool {
+    matches!(plan, LogicalPlan::Ddl(_) | LogicalPlan::Dml(_) | LogicalPlan::Copy(_))
 }

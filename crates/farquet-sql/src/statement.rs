@@ -8,7 +8,7 @@ use farquet_core::{Error, ErrorKind, Result};
 
 use crate::depth;
 use crate::error::from_engine;
-use crate::session::Named;
+use crate::names::{Files, Named};
 
 /// One statement, parsed.
 #[derive(Debug, Clone)]
@@ -71,7 +71,7 @@ impl Statement {
                 }
                 Ok(Action::Name {
                     name: plain(&create.name)?,
-                    named: Box::new(Named::Files(create.locations.clone())),
+                    named: Box::new(Named::Files(Files { locations: create.locations.clone(), freshness: None })),
                     replace: create.or_replace,
                     exists_ok: create.if_not_exists,
                 })

@@ -9,8 +9,8 @@ use datafusion::common::{DFSchema, Result as EngineResult};
 use datafusion::logical_expr::utils::conjunction;
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::ExecutionPlan;
-use farquet_core::snapshot::File;
-use farquet_core::{Error, ErrorKind, Result};
+use farquet_core::file::File;
+use farquet_core::{Error, ErrorKind, QueryContext, Result};
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use parquet::file::metadata::{FileMetaData, ParquetMetaData, ParquetMetaDataBuilder, RowGroupMetaData};
 
@@ -61,6 +61,7 @@ fn row_counts_agree(metadata: Arc<ParquetMetaData>) -> Arc<ParquetMetaData> {
 /// Files as one table, each in the version of the query's snapshot.
 #[derive(Debug)]
 pub(crate) struct FileTable {
+    query: Arc<QueryContext>,
     pub(crate) files: Vec<Arc<TableFile>>,
     /// The files' columns, and `filename` after them where the query asks for it.
     pub(crate) schema: SchemaRef,
@@ -68,7 +69,7 @@ pub(crate) struct FileTable {
 
 impl FileTable {
     /// A table of `files`. `filename` becomes a column if the query wants it and no file has one of that name.
-    pub(crate) fn new(files: Vec<Arc<File>>, filename: bool) -> Result<Self> {
+    pub(crate) fn new(query: Arc<QueryContext>, files: Vec<Arc<File>>, filename: bool) -> Result<Self> {
         let mut table_files: Vec<Arc<TableFile>> = Vec::with_capacity(files.len());
         for file in files {
             let schema = match table_files.last() {
@@ -80,7 +81,7 @@ impl FileTable {
         let columns = merge(table_files.iter().map(|file| (file.file.name(), &file.schema)))?;
         let virtual_column = filename && columns.field_with_name(FILENAME).is_err();
         let schema = if virtual_column { with_filename(&columns) } else { columns };
-        Ok(Self { files: table_files, schema })
+        Ok(Self { query, files: table_files, schema })
     }
 
     /// Whether `filename` is the virtual column.
@@ -148,7 +149,9 @@ impl TableProvider for FileTable {
         let projection = projection.cloned().unwrap_or_else(|| (0..self.schema.fields().len()).collect());
         let options = &state.config().options().execution;
         let (files, schema, pruning) = (self.files.clone(), Arc::clone(&self.schema), options.parquet.pruning);
-        let plan = ScanPlan::new(files, schema, projection, predicate, limit, pruning).await.map_err(external)?;
+        let query = Arc::clone(&self.query);
+        let plan =
+            ScanPlan::new(query, files, schema, projection, predicate, limit, pruning).await.map_err(external)?;
         Ok(Arc::new(ScanExec::new(Arc::new(plan), options.target_partitions)?))
     }
 }

@@ -66,7 +66,8 @@ async fn replace_before_each_request(tags: EntryTags, paths: &[usize]) {
             assert!(*version == 1 || (*version == 2 && paths.contains(&path)), "{name}");
         }
         assert!(restarts <= 1, "{restarts} restarts, {name}");
-        assert!(origin.requests() <= 2 * REQUESTS, "{name}");
+        // The link decides whether the two columns of a row group are worth one request or two.
+        assert!(origin.requests() <= 2 * REQUESTS + 2 * GROUPS, "{name}");
         if n == REQUESTS {
             assert_eq!((versions, restarts, origin.requests()), (vec![1; 3], 0, REQUESTS), "{name}");
         } else if restarts == 1 {
@@ -192,7 +193,7 @@ async fn a_query_after_a_change_sees_the_new_version() {
             origin.clear_log();
             let answer = answer(&session, &sql).await;
             assert!(answer.rows[0].ends_with(&format!("|{rows}")), "{:?}, {rows}", answer.rows);
-            assert!(refused || answer.report.restarts == 0, "{rows}: {:?}", ranges(&origin.log()));
+            // What was known is taken on trust until the data says otherwise.
             assert!(answer.report.restarts <= 1, "{rows}: {:?}", ranges(&origin.log()));
         }
         origin.remove("/1");

@@ -10,10 +10,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
 
 use bytes::Bytes;
-use farquet_core::{ErrorKind, Limits};
+use farquet_core::{ErrorKind, FooterScope, Limits};
 use farquet_testkit::{EntryTags, Fault, Origin, Tag};
 use farquet_tests::files::{BY_VERSION, bounds, is_suffix, large, large_row, over, ranges, tiny, tiny_row, versioned};
-use farquet_tests::{Answer, answer, session};
+use farquet_tests::{Answer, World, answer, session};
 
 /// A footer request and one for each row group.
 const LARGE_REQUESTS: usize = 4;
@@ -135,7 +135,9 @@ async fn t17_a_file_that_shrank_since_its_size_was_learned() {
     // Told by the server, or not.
     for told in [true, false] {
         let origin = Origin::builder().file("/1", large(1)).start().await;
-        let session = session();
+        let mut world = World::default();
+        world.settings.footer_scope = FooterScope::Query;
+        let session = world.session();
         let sql = over(&origin, &["/1"], BY_VERSION);
         origin.script(|seen| is_suffix(seen).then(|| Fault::status(501)));
         assert_eq!(answer(&session, &sql).await.rows, [large_row(1)]);

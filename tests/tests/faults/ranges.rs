@@ -33,11 +33,11 @@ async fn t03_a_small_file_comes_whole_from_a_server_without_ranges() {
     let origin = Origin::builder().file("/tiny", tiny(1)).no_ranges().start().await;
     let session = session();
     let sql = over(&origin, &["/tiny"], BY_VERSION);
-    for _ in 0..2 {
+    for status in [200, 304] {
         origin.clear_log();
         let answer = answer(&session, &sql).await;
         assert_eq!(answer.rows, [tiny_row(1)]);
-        assert_eq!(origin.log().by_status(), [(200, 1)].into(), "{:?}", ranges(&origin.log()));
+        assert_eq!(origin.log().by_status(), [(status, 1)].into(), "{:?}", ranges(&origin.log()));
     }
 }
 
@@ -87,11 +87,12 @@ async fn t07_a_total_of_star_costs_nothing_with_suffixes() {
     let origin = Origin::builder().file("/large", large(1)).file("/tiny", tiny(2)).start().await;
     origin.script(|_| Some(Fault::TotalUnknown));
     let session = session();
-    for _ in 0..2 {
+    // Of the large file the footer is known the second time.
+    for requests in [LARGE_REQUESTS + 1, LARGE_REQUESTS] {
         origin.clear_log();
         let answer = answer(&session, &over(&origin, &["/large", "/tiny"], BY_VERSION)).await;
         assert_eq!(answer.rows, [large_row(1), tiny_row(2)]);
-        assert_eq!(origin.requests(), LARGE_REQUESTS + 1, "{:?}", ranges(&origin.log()));
+        assert_eq!(origin.requests(), requests, "{:?}", ranges(&origin.log()));
     }
 }
 
@@ -128,7 +129,7 @@ async fn suffix_answered_by(fault: Fault, extra: usize) {
     origin.clear_log();
     let again = answer(&session, &over(&origin, &["/a/large"], BY_VERSION)).await;
     assert_eq!(again.rows, [large_row(1)], "{name}");
-    assert_eq!(origin.requests(), LARGE_REQUESTS, "{name}: {:?}", ranges(&origin.log()));
+    assert_eq!(origin.requests(), LARGE_REQUESTS - 1, "{name}: {:?}", ranges(&origin.log()));
     assert!(!origin.log().iter().any(|entry| is_suffix(entry)), "{name}: {:?}", ranges(&origin.log()));
 
     // Another file of the origin, whose size is not known: its beginning, then its end.
@@ -176,11 +177,12 @@ async fn t12_a_length_need_not_be_told() {
         let fault = if whole { Fault::Chunked.then(Fault::IgnoreRange) } else { Fault::Chunked };
         origin.script(move |seen| Some(if seen.path == "/tiny" { fault.clone() } else { Fault::Chunked }));
         let session = session();
-        for _ in 0..2 {
+        // Of the large file the footer is known the second time.
+        for requests in [LARGE_REQUESTS + 1, LARGE_REQUESTS] {
             origin.clear_log();
             let answer = answer(&session, &over(&origin, &["/large", "/tiny"], BY_VERSION)).await;
             assert_eq!(answer.rows, [large_row(1), tiny_row(2)]);
-            assert_eq!(origin.requests(), LARGE_REQUESTS + 1, "{:?}", ranges(&origin.log()));
+            assert_eq!(origin.requests(), requests, "{:?}", ranges(&origin.log()));
         }
     }
 }

@@ -81,6 +81,8 @@ fn statistics() {
         "files",
         "row_groups",
         "cache",
+        "footer_bytes",
+        "resident",
     ];
     expected.sort_unstable();
     assert_eq!(found, expected);
@@ -92,8 +94,10 @@ fn statistics() {
     assert_eq!(stats["row_groups"], serde_json::json!({"total": 1, "read": 1}));
     assert_eq!(
         stats["cache"],
-        serde_json::json!({"hits": 0, "revalidated": 0, "misses": 0, "bypasses": 0, "evictions": 0})
+        serde_json::json!({"hits": 0, "revalidated": 0, "misses": 1, "bypasses": 0, "evictions": 0})
     );
+    assert!(stats["footer_bytes"].as_u64().is_some_and(|bytes| bytes > 0));
+    assert_eq!(stats["resident"]["bodies"]["entries"], 1);
     assert!(stats["wall_ms"].as_f64().is_some_and(|ms| ms > 0.0));
     assert_eq!(lines[1]["requests"], serde_json::json!({}));
     let text = farquet(&["--stats", &sql]).exits(0).err;
@@ -172,4 +176,22 @@ fn headers_go_to_their_origin_only() {
     };
     assert_eq!(keys(&one.0), [Some("secret: 1".to_owned())]);
     assert_eq!(keys(&two.0), [None]);
+}
+
+/// What statements of one run share: by default a validation each, on one snapshot nothing, and without a cache all anew.
+#[test]
+fn statements_share_what_they_may() {
+    let (origin, url) = tiny_origin();
+    let sql = format!("SELECT count(id) + 0 FROM '{url}'; SELECT max(id) + 0 FROM '{url}'");
+    let answers = |options: &[&str]| {
+        let before = origin.log().len();
+        farquet(&[options, &["-q", &sql]].concat()).exits(0);
+        origin.log()[before..].iter().map(|request| request.status.unwrap_or(0)).collect::<Vec<_>>()
+    };
+    assert_eq!(answers(&[]), [206, 304]);
+    assert_eq!(answers(&["--snapshot"]), [206]);
+    assert_eq!(answers(&["--freshness", "immutable"]), [206]);
+    assert_eq!(answers(&["--freshness", "http"]), [206, 304], "the origin does not say how long its files stay");
+    assert_eq!(answers(&["--no-cache"]), [206, 206]);
+    assert_eq!(answers(&["--cache-size", "1", "--footer-cache-size", "1"]), [206, 206]);
 }

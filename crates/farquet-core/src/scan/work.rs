@@ -8,7 +8,7 @@ use bytes::Bytes;
 
 use super::{Pace, StillNeeded, Waiters};
 use crate::error::{Error, Result};
-use crate::snapshot::File;
+use crate::file::File;
 
 /// Bytes by offset.
 pub(super) type Pieces = Vec<(u64, Bytes)>;
