@@ -4,6 +4,7 @@
 //! nobody waits any more.
 
 use std::collections::HashMap;
+use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -11,7 +12,7 @@ use futures::FutureExt;
 use futures::future::{BoxFuture, Shared, WeakShared};
 use url::Url;
 
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 
 /// A place in the order of a client's events. Clocks are too coarse: two events may share a reading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -75,6 +76,8 @@ impl<T: Clone + Send + Sync + 'static> Gate<'_, T> {
         made: Moment,
         request: impl Future<Output = Result<T>> + Send + 'static,
     ) -> Flight<T> {
+        // Those who wait are not to fall with the one who polls.
+        let request = AssertUnwindSafe(request).catch_unwind().map(|result| result.unwrap_or_else(|_| Err(gave_up())));
         let flight = request.boxed().shared();
         if let Some(weak) = flight.downgrade() {
             self.0.insert(url.clone(), UnderWay { made, flight: weak });
@@ -92,4 +95,8 @@ impl<T: Clone + Send + Sync + 'static> Gate<'_, T> {
             self.0.remove(url);
         }
     }
+}
+
+fn gave_up() -> Error {
+    Error::new(ErrorKind::Decoder, "a request gave up in a way that it should not have")
 }

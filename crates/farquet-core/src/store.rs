@@ -263,8 +263,8 @@ impl Known {
 
 /// Whether everybody who asks would be told the same.
 fn is_about_the_file(error: &Error) -> bool {
-    use ErrorKind::{Access, Decoder, Malformed, NotFound, NotParquet, RangeIgnored, Unsupported};
-    matches!(error.kind(), NotFound | Access | RangeIgnored | NotParquet | Malformed | Unsupported | Decoder)
+    use ErrorKind::{Access, Malformed, NotFound, NotParquet, RangeIgnored, Unsupported};
+    matches!(error.kind(), NotFound | Access | RangeIgnored | NotParquet | Malformed | Unsupported)
 }
 
 /// Asks for a file, unless it is still what is `stale`, and keeps what comes.
