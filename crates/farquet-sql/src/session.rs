@@ -144,7 +144,7 @@ impl Session {
 
     /// Runs the one statement of `sql` on a snapshot of its own. What it reads is never older than this call, whenever the
     /// future is polled.
-    pub fn query(&self, sql: &str) -> impl Future<Output = Result<QueryResult>> + Send + 'static {
+    pub fn query(&self, sql: &str) -> impl Future<Output = Result<QueryResult>> + Send + use<> {
         let query = self.begin(Limits::default());
         let (session, statement) = (self.clone(), self.parse(sql).and_then(only));
         async move { session.run(&query, &statement?).await }
@@ -255,7 +255,7 @@ impl Session {
 
 impl Snapshot {
     /// As [`Session::query`], on this state of the world.
-    pub fn query(&self, sql: &str) -> impl Future<Output = Result<QueryResult>> + Send + 'static {
+    pub fn query(&self, sql: &str) -> impl Future<Output = Result<QueryResult>> + Send + use<> {
         let query = self.session.begin(Limits::default());
         let (snapshot, statement) = (self.clone(), self.session.parse(sql).and_then(only));
         async move { snapshot.run(&query, &statement?).await }
