@@ -1,5 +1,7 @@
 //! What a session keeps in memory stays within its bounds, however many queries over however many small files run at once.
 
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "one process tells the other, and both whoever looks")]
+
 use std::process::Command;
 
 use farquet_core::{Bounds, FooterScope};

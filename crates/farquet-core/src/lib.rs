@@ -12,7 +12,7 @@
 //! | `exchange` | one logical request: limits, retries, resumption, accounts | decide what to ask |
 //! | `origin`, `limiter` | what was learned about an origin: load, link, refusals | outlive the session |
 //! | `open`, `footer` | from a URL to checked metadata | read data |
-//! | [`snapshot`], [`file`] | one version of each file for a query, or for several that share it | keep anything longer |
+//! | [`snapshot`], [`mod@file`] | one version of each file for a query, or for several that share it | keep anything longer |
 //! | `store`, [`cache`], [`freshness`] | what is kept of files across queries, and what it takes to use it | use it unproved |
 //! | `flights` | one request for all who may share its answer | know what is asked |
 //! | [`scan`] | fetches planned ranges ahead of the decoder, within bounds | decode, spawn |
