@@ -79,7 +79,8 @@ pub async fn rows(result: QueryResult) -> Result<Vec<String>> {
     Ok(texts(&result.collect().await?))
 }
 
-fn texts(batches: &[RecordBatch]) -> Vec<String> {
+/// Rows as their values joined by `|`.
+pub fn texts(batches: &[RecordBatch]) -> Vec<String> {
     let format = FormatOptions::default().with_null("NULL");
     let mut rows = Vec::new();
     for batch in batches {

@@ -215,7 +215,8 @@ impl File {
                 Ok((got.bytes, got.hop))
             }
             Err(error) => {
-                if matches!(error.kind(), ErrorKind::SourceChanged | ErrorKind::Access | ErrorKind::NotFound) {
+                // A limit of the caller's says nothing about the file.
+                if error.kind() != ErrorKind::Budget {
                     self.client.forget(&self.url);
                 }
                 Err(error)

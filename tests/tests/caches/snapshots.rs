@@ -1,0 +1,70 @@
+//! Several queries on one state of the world.
+
+use farquet_core::ErrorKind;
+use farquet_testkit::{Fault, Logged, Origin};
+use farquet_tests::files::{BY_VERSION, GROUPS, eventually, large, large_row, over, ranges, tiny, tiny_row};
+use farquet_tests::{answer, ms, rows, session};
+
+async fn on(snapshot: &farquet_sql::Snapshot, sql: &str) -> farquet_core::Result<Vec<String>> {
+    rows(snapshot.query(sql).await?).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_held_stays_and_what_has_to_be_fetched_must_be_the_same() {
+    let origin = Origin::builder().file("/1", tiny(1)).file("/2", large(1)).start().await;
+    let session = session();
+    let (small, big) = (over(&origin, &["/1"], BY_VERSION), over(&origin, &["/2"], BY_VERSION));
+    let snapshot = session.snapshot();
+    assert_eq!(on(&snapshot, &small).await.expect("rows"), [tiny_row(1)]);
+    assert_eq!(on(&snapshot, &big).await.expect("rows"), [large_row(1)]);
+    origin.put("/1", tiny(2));
+    origin.put("/2", large(2));
+    origin.clear_log();
+    assert_eq!(on(&snapshot, &small).await.expect("rows"), [tiny_row(1)], "it is in memory");
+    assert_eq!(on(&snapshot, &over(&origin, &["/2"], "SELECT max(v) FROM t ")).await.expect("rows"), ["1"]);
+    assert_eq!(origin.requests(), 0, "its footers are part of it");
+    let error = on(&snapshot, &big).await.expect_err("the data is gone");
+    assert_eq!(error.kind(), ErrorKind::SourceChanged, "{error:?}");
+    assert!(error.to_string().contains("/2"), "{error}");
+    // Everybody else sees what is there.
+    assert_eq!(answer(&session, &small).await.rows, [tiny_row(2)]);
+    assert_eq!(answer(&session, &big).await.rows, [large_row(2)]);
+    assert_eq!(on(&session.snapshot(), &big).await.expect("rows"), [large_row(2)]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_stale_before_it_is_simply_replaced() {
+    let origin = Origin::builder().file("/1", large(1)).file("/2", large(1)).start().await;
+    let session = session();
+    let both = over(&origin, &["/1", "/2"], BY_VERSION);
+    answer(&session, &both).await;
+    origin.put("/1", large(2));
+    origin.put("/2", large(2));
+    let snapshot = session.snapshot();
+    assert_eq!(on(&snapshot, &both).await.expect("rows"), [format!("2|{}", 2 * GROUPS * farquet_tests::files::ROWS)]);
+    // From then on they are its own.
+    origin.put("/1", large(3));
+    assert_eq!(on(&snapshot, &both).await.expect_err("changed").kind(), ErrorKind::SourceChanged);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_query_that_is_dropped_leaves_it_usable() {
+    let origin = Origin::builder().file("/1", large(1)).file("/2", tiny(1)).start().await;
+    let session = session();
+    let sql = over(&origin, &["/1", "/2"], "SELECT sum(v) FROM t ");
+    let snapshot = session.snapshot();
+    for hanging in [Fault::Hang, Fault::Stall(100)] {
+        origin.clear_log();
+        origin.script(move |_| Some(hanging.clone()));
+        let dropped = tokio::time::timeout(ms(200), snapshot.query(&sql)).await;
+        assert!(dropped.is_err());
+        eventually(&origin, "all exchanges end", |log| log.len() == 2 && log.iter().all(Logged::is_over)).await;
+    }
+    origin.clear_script();
+    origin.clear_log();
+    assert_eq!(on(&snapshot, &sql).await.expect("rows"), ["120100"]);
+    let first = origin.requests();
+    assert_eq!(first, 2 + GROUPS, "{:?}", ranges(&origin.log()));
+    assert_eq!(on(&snapshot, &sql).await.expect("rows"), ["120100"]);
+    assert_eq!(origin.requests() - first, GROUPS, "only data that is not held");
+}
