@@ -11,7 +11,8 @@
 //! | `judge` | compares an answer's head with what was asked | read bodies, retry |
 //! | `exchange` | one logical request: limits, retries, resumption, accounts | decide what to ask |
 //! | `origin`, `limiter` | what was learned about an origin: load, link, refusals | outlive the session |
-//! | `open`, `footer` | from a URL to checked metadata | read data |
+//! | `open`, `opened`, `footer` | from a URL to checked metadata | read data |
+//! | `expect` | holds an answer against the version that was pinned | send requests |
 //! | [`snapshot`], [`mod@file`] | one version of each file for a query, or for several that share it | keep anything longer |
 //! | `store`, [`cache`], [`freshness`] | what is kept of files across queries, and what it takes to use it | use it unproved |
 //! | `flights` | one request for all who may share its answer | know what is asked |
@@ -38,11 +39,13 @@ pub mod validator;
 
 mod budget;
 mod exchange;
+mod expect;
 mod flights;
 mod footer;
 mod judge;
 mod limiter;
 mod open;
+mod opened;
 mod origin;
 mod store;
 

@@ -3,67 +3,23 @@
 //! Natively one suffix range: it needs no size and tells it. A server that refuses or misanswers suffix ranges is asked for
 //! the file's beginning instead, whose answer tells the size, and that is remembered for its origin. HEAD is never sent.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use bytes::{Bytes, BytesMut};
-use parquet::file::metadata::ParquetMetaData;
 use url::Url;
 
 use crate::client::{QueryContext, Settings};
 use crate::error::{Error, ErrorKind, Result};
 use crate::exchange::{Answer, Ask, Received, exchange};
+use crate::expect::{changed, expect_same, ignores_ranges};
 use crate::footer::{self, FOOTER};
 use crate::freshness::Lifetime;
 use crate::judge;
+use crate::opened::Opened;
 use crate::range::RangeSpec;
 use crate::redact::display_url;
 use crate::stats::Cause;
 use crate::validator::Version;
-
-/// One version of a file: its metadata, and its end as far as it is kept. Shared by queries and caches.
-#[derive(Debug)]
-pub(crate) struct Opened {
-    pub version: Version,
-    pub size: u64,
-    /// Where redirects led.
-    pub final_url: Url,
-    /// `end` begins here.
-    pub offset: u64,
-    /// The end of the file, or nothing.
-    pub end: Bytes,
-    /// Gains the page index when that is loaded.
-    pub metadata: Mutex<Arc<ParquetMetaData>>,
-    pub lifetime: Lifetime,
-}
-
-impl Opened {
-    /// Whether the whole file is here.
-    pub(crate) fn is_complete(&self) -> bool {
-        self.end.len() as u64 == self.size
-    }
-
-    pub(crate) fn metadata(&self) -> Arc<ParquetMetaData> {
-        Arc::clone(&self.metadata.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    /// The memory that its metadata takes.
-    pub(crate) fn footer_bytes(&self) -> u64 {
-        self.metadata().memory_size() as u64
-    }
-
-    /// The same without the bytes of its end.
-    pub(crate) fn without_end(&self) -> Self {
-        Self {
-            version: self.version.clone(),
-            size: self.size,
-            final_url: self.final_url.clone(),
-            offset: self.size,
-            end: Bytes::new(),
-            metadata: Mutex::new(self.metadata()),
-            lifetime: self.lifetime,
-        }
-    }
-}
 
 /// How a file may be asked for.
 #[derive(Debug, Clone, Copy)]
@@ -357,55 +313,4 @@ fn refuses_form(error: &Error) -> bool {
 fn worth_having(footer_start: u64, index: &std::ops::Range<u64>) -> u64 {
     let length = footer_start.saturating_sub(index.start);
     if index.end <= footer_start && length <= 128 << 10 { length } else { 0 }
-}
-
-/// `answer` if it is `range` of the version `pinned`; every other answer is its own error.
-pub(crate) fn expect_same(
-    answer: Answer,
-    pinned: &Version,
-    range: &std::ops::Range<u64>,
-    shown: &str,
-) -> Result<Box<Received>> {
-    match answer {
-        Answer::Bytes(got) if pinned.differs_from(&got.version) => Err(changed(pinned, &got.version).at(shown)),
-        Answer::Bytes(mut got) => {
-            let start = got.offset.unwrap_or(range.start);
-            let cut = |at: u64| at.checked_sub(start).and_then(|at| usize::try_from(at).ok());
-            match (cut(range.start), cut(range.end)) {
-                // A whole small body may come instead of its part.
-                (Some(from), Some(to)) if to <= got.bytes.len() => {
-                    got.bytes = got.bytes.slice(from..to);
-                    Ok(got)
-                }
-                _ => {
-                    let message =
-                        format!("the server sent {} bytes from {start} instead of {range:?}", got.bytes.len());
-                    Err(Error::new(ErrorKind::BadResponse, message).at(shown))
-                }
-            }
-        }
-        Answer::NotSatisfiable { total, .. } => {
-            Err(changed(pinned, &Version { size: total, ..Version::default() }).at(shown))
-        }
-        Answer::Changed { version } => Err(changed(pinned, &version).at(shown)),
-        Answer::NotModified { .. } => {
-            Err(Error::new(ErrorKind::BadResponse, "the server sent no bytes where some were asked").at(shown))
-        }
-        Answer::WholeTooLarge { total, .. } if total.is_some() && total != pinned.size => {
-            Err(changed(pinned, &Version { size: total, ..Version::default() }).at(shown))
-        }
-        Answer::WholeTooLarge { total, .. } => Err(ignores_ranges(total).at(shown)),
-    }
-}
-
-fn ignores_ranges(total: Option<u64>) -> Error {
-    let size = total.map_or_else(|| "of unknown size".to_owned(), |total| format!("of {total} bytes"));
-    let message = format!("the server ignores range requests and sends the whole file, {size}");
-    Error::new(ErrorKind::RangeIgnored, message)
-        .hint("download the file and query it locally, or use a server with ranges")
-}
-
-fn changed(before: &Version, after: &Version) -> Error {
-    let message = format!("the file changed while it was read: {before}, then {after}");
-    Error::new(ErrorKind::SourceChanged, message)
 }

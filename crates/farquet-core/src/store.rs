@@ -13,7 +13,8 @@ use crate::client::{FooterScope, QueryContext, Settings};
 use crate::error::{Error, ErrorKind, Result};
 use crate::flights::{Flight, Flights, Moment};
 use crate::freshness::Freshness;
-use crate::open::{How, IfChanged, Opened, open, open_if_changed, prove};
+use crate::open::{How, IfChanged, open, open_if_changed, prove};
+use crate::opened::Opened;
 use crate::timer::Monotonic;
 use crate::validator::Version;
 

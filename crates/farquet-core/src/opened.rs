@@ -1,0 +1,55 @@
+//! What is known of one version of a file once it was opened. Shared by queries and caches.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes;
+use parquet::file::metadata::ParquetMetaData;
+use url::Url;
+
+use crate::freshness::Lifetime;
+use crate::validator::Version;
+
+/// One version of a file: its metadata, and its end as far as it is kept. Shared by queries and caches.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    pub version: Version,
+    pub size: u64,
+    /// Where redirects led.
+    pub final_url: Url,
+    /// `end` begins here.
+    pub offset: u64,
+    /// The end of the file, or nothing.
+    pub end: Bytes,
+    /// Gains the page index when that is loaded.
+    pub metadata: Mutex<Arc<ParquetMetaData>>,
+    pub lifetime: Lifetime,
+}
+
+impl Opened {
+    /// Whether the whole file is here.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.end.len() as u64 == self.size
+    }
+
+    pub(crate) fn metadata(&self) -> Arc<ParquetMetaData> {
+        Arc::clone(&self.metadata.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The memory that its metadata takes.
+    pub(crate) fn footer_bytes(&self) -> u64 {
+        self.metadata().memory_size() as u64
+    }
+
+    /// The same without the bytes of its end.
+    pub(crate) fn without_end(&self) -> Self {
+        Self {
+            version: self.version.clone(),
+            size: self.size,
+            final_url: self.final_url.clone(),
+            offset: self.size,
+            end: Bytes::new(),
+            metadata: Mutex::new(self.metadata()),
+            lifetime: self.lifetime,
+        }
+    }
+}
