@@ -16,7 +16,7 @@ use farquet_tests::{answer, refusal, session};
 use tempfile::TempDir;
 
 /// A server over a folder, ended on drop.
-struct Server {
+pub(crate) struct Server {
     process: Child,
     port: u16,
     folder: TempDir,
@@ -62,11 +62,10 @@ impl Server {
                 .map(|name| format!("{name}_temp_path {shown}/{name};"))
                 .join(" ");
             let config = format!(
-                "daemon off; worker_processes 1; pid {shown}/pid; error_log stderr; events {{}}\n\
+                "daemon off; master_process off; pid {shown}/pid; error_log stderr; events {{}}\n\
                  http {{ access_log off; {temporary} server {{ listen 127.0.0.1:{port}; root {shown}/www; }} }}"
             );
-            // Its workers give up the rights of root, and read the files as anybody.
-            fs::set_permissions(folder, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("permissions");
+            // One process, so that none is left behind when it is ended.
             fs::write(folder.join("conf"), config).expect("a file");
             let mut command = Command::new("nginx");
             command.arg("-p").arg(folder).arg("-c").arg(folder.join("conf")).args(["-e", "stderr"]);
@@ -94,7 +93,7 @@ impl Server {
     }
 
     /// Puts a file in place at once, modified so many seconds after some moment of the past.
-    fn put(&self, name: &str, bytes: &Bytes, second: u64) {
+    pub(crate) fn put(&self, name: &str, bytes: &Bytes, second: u64) {
         let part = self.file(&format!("{name}.part"));
         fs::write(&part, bytes).expect("a file");
         let modified = SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000 + second);
@@ -102,12 +101,12 @@ impl Server {
         fs::rename(part, self.file(name)).expect("a file in place");
     }
 
-    fn sql(&self, name: &str, sql: &str) -> String {
+    pub(crate) fn sql(&self, name: &str, sql: &str) -> String {
         sql.replace(" t ", &format!(" 'http://127.0.0.1:{}/{name}' ", self.port))
     }
 }
 
-fn both() -> [(&'static str, Server); 2] {
+pub(crate) fn both() -> [(&'static str, Server); 2] {
     [("nginx", Server::nginx()), ("caddy", Server::caddy())]
 }
 

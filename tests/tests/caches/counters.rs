@@ -1,0 +1,84 @@
+//! What the counters tell of large files, what is held while a result is open, and room that is not taken from others.
+
+use farquet_core::stats::CacheCounts;
+use farquet_testkit::Origin;
+use farquet_tests::files::{BY_VERSION, GROUPS, large, large_row, over, ranges, tiny};
+use farquet_tests::{answer, session};
+
+fn counts(hits: u64, revalidated: u64, misses: u64) -> CacheCounts {
+    CacheCounts { hits, revalidated, misses, ..CacheCounts::default() }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn large_files_are_hits_by_their_data_and_revalidated_by_a_look() {
+    let origin = Origin::builder().file("/1", large(1)).file("/2", large(5)).start().await;
+    let session = session();
+    let mut footers = 0;
+    for (statement, rows, expected, restarts) in [
+        (BY_VERSION, "1|120000", counts(0, 0, 2), 0),
+        (BY_VERSION, "1|120000", counts(2, 0, 0), 0),
+        ("SELECT max(v) FROM t ", "5", counts(0, 2, 0), 0),
+        // One is pruned, the other is read.
+        ("SELECT count(n) FROM t WHERE v = 5", "120000", counts(1, 1, 0), 0),
+    ] {
+        let report = answer(&session, &over(&origin, &["/1", "/2"], statement)).await;
+        assert_eq!(report.rows[0], rows, "{statement}");
+        let report = report.report;
+        assert_eq!((report.cache, report.restarts), (expected, restarts), "{statement}: {:?}", ranges(&origin.log()));
+        assert_eq!((report.usage.bodies.entries, report.usage.footers.entries), (0, 2), "{statement}");
+        // What a query's footers take is what the cache takes for them.
+        assert_eq!(report.usage.footers.bytes, report.footer_bytes, "{statement}");
+        footers = report.footer_bytes;
+    }
+    assert!(footers > 0);
+    // One has changed, and the other is asked about because of it: nothing is taken on trust any more.
+    origin.put("/2", large(7));
+    let report = answer(&session, &over(&origin, &["/1", "/2"], "SELECT max(v) FROM t ")).await;
+    assert_eq!(report.rows, ["7"]);
+    let report = report.report;
+    assert_eq!((report.restarts, report.cache.misses), (1, 1), "{:?}", report.cache);
+    assert!(report.cache.revalidated >= 1, "{:?}", report.cache);
+    assert_eq!(report.files, 2, "those of the last attempt");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bytes_are_held_as_long_as_somebody_reads() {
+    let origin = Origin::builder().file("/1", tiny(1)).file("/2", tiny(1)).start().await;
+    let session = session();
+    let size = tiny(1).len() as u64;
+    let sql = over(&origin, &["/1", "/2"], BY_VERSION);
+    let result = session.query(&sql).await.expect("an answer");
+    assert!(session.client().usage().held <= 2 * size);
+    drop(result);
+    assert_eq!(session.client().usage().held, 0);
+    let snapshot = session.snapshot();
+    for _ in 0..2 {
+        drop(snapshot.query(&sql).await.expect("an answer"));
+        assert_eq!(session.client().usage().held, 2 * size, "a snapshot holds each file once");
+    }
+    // Those of the cache are the same bytes, but they may leave it.
+    session.client().clear_caches();
+    origin.clear_log();
+    drop(snapshot.query(&sql).await.expect("an answer"));
+    assert_eq!((origin.requests(), session.client().usage().held), (0, 2 * size));
+    drop(snapshot);
+    assert_eq!(session.client().usage().held, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_made_of_a_file_is_made_of_today() {
+    for new in [large(7), tiny(7)] {
+        let origin = Origin::builder().file("/1", large(1)).start().await;
+        let session = session();
+        answer(&session, &over(&origin, &["/1"], BY_VERSION)).await;
+        let rows = if new.len() > 100_000 { large_row(7) } else { "7|100".to_owned() };
+        origin.put("/1", new);
+        origin.clear_log();
+        let made = answer(&session, &over(&origin, &["/1"], &format!("CREATE TABLE made AS {BY_VERSION}"))).await;
+        assert_eq!(made.report.restarts, 1);
+        assert!(origin.requests() <= 2 + GROUPS, "{:?}", ranges(&origin.log()));
+        // It is known to have changed before anything is made.
+        assert_eq!(origin.log()[0].range.as_deref(), Some("bytes=0-0"));
+        assert_eq!(answer(&session, "SELECT * FROM made").await.rows, [rows]);
+    }
+}
