@@ -2,8 +2,8 @@
 
 use farquet_core::stats::CacheCounts;
 use farquet_testkit::Origin;
-use farquet_tests::files::{BY_VERSION, GROUPS, large, large_row, over, ranges, tiny};
-use farquet_tests::{answer, session};
+use farquet_tests::files::{BY_VERSION, GROUPS, large, large_row, over, ranges, tiny, versioned};
+use farquet_tests::{World, answer, session};
 
 fn counts(hits: u64, revalidated: u64, misses: u64) -> CacheCounts {
     CacheCounts { hits, revalidated, misses, ..CacheCounts::default() }
@@ -63,6 +63,28 @@ async fn bytes_are_held_as_long_as_somebody_reads() {
     assert_eq!((origin.requests(), session.client().usage().held), (0, 2 * size));
     drop(snapshot);
     assert_eq!(session.client().usage().held, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_scan_of_more_bytes_than_fit_leaves_the_cache_alone() {
+    let body = |version| versioned(version, 1, 900);
+    let few: Vec<String> = (0..4).map(|n| format!("/few/{n}")).collect();
+    let many: Vec<String> = (0..20).map(|n| format!("/many/{n}")).collect();
+    let builder = few.iter().chain(&many).fold(Origin::builder(), |builder, path| builder.file(path, body(1)));
+    let origin = builder.start().await;
+    let mut world = World::default();
+    world.settings.body_cache.bytes = 10 * body(1).len() as u64;
+    let session = world.session();
+    let sql = |paths: &[String]| over(&origin, &paths.iter().map(String::as_str).collect::<Vec<_>>(), BY_VERSION);
+    answer(&session, &sql(&few)).await;
+    // The first scan knows no sizes, the others do.
+    for scan in ["first", "second", "third"] {
+        let found = answer(&session, &sql(&many)).await;
+        assert_eq!(found.rows, ["1|18000"], "{scan}");
+        let again = answer(&session, &sql(&few)).await.report;
+        assert_eq!((again.cache.revalidated, again.bytes_received), (4, 0), "{scan}: {:?}", found.report.cache);
+        assert_eq!(found.report.cache.evictions, 0, "{scan}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

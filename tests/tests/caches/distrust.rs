@@ -5,7 +5,7 @@ use farquet_core::ErrorKind;
 use farquet_sql::Session;
 use farquet_testkit::{EntryTags, Fault, Origin, Tag};
 use farquet_tests::files::{BY_VERSION, large, over, ranges, tiny, tiny_row};
-use farquet_tests::{answer, refusal, session};
+use farquet_tests::{answer, ask, refusal, session};
 
 /// From the footer alone, so that a large file is asked about and not read.
 const FROM_FOOTER: &str = "SELECT max(v) FROM t ";
@@ -22,6 +22,32 @@ async fn warm(bytes: Bytes, tags: &EntryTags) -> (Origin, Session, String) {
 fn nothing_is_kept(session: &Session, name: &str) {
     let usage = session.client().usage();
     assert_eq!((usage.bodies.entries, usage.footers.entries), (0, 0), "{name}");
+}
+
+/// As of a mirror or an edge that mistakes one version for another: a 304 that names the tag of the new version.
+async fn contradicted(old: Bytes, new: Bytes) {
+    let (origin, session, sql) = warm(old, &EntryTags::default()).await;
+    origin.put("/1", new);
+    origin.script(|seen| seen.header("if-none-match").is_some().then_some(Fault::NotModified));
+    match ask(&session, &sql).await {
+        Ok(found) => assert_eq!(found.rows, ["2"], "{:?}", ranges(&origin.log())),
+        Err(error) => {
+            assert!(matches!(error.kind(), ErrorKind::BadResponse | ErrorKind::SourceChanged), "{error:?}");
+            assert!(origin.requests() <= 4, "{:?}", ranges(&origin.log()));
+        }
+    }
+    origin.clear_script();
+    assert_eq!(answer(&session, &sql).await.rows, ["2"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn t18_not_modified_with_another_tag_proves_no_small_file() {
+    contradicted(tiny(1), tiny(2)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn t18_not_modified_with_another_tag_proves_no_footer() {
+    contradicted(large(1), large(2)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

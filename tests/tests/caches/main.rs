@@ -1,6 +1,7 @@
 //! What a session keeps of files: never stale, never mixed, never asked for twice without need.
 
 mod counters;
+mod differential;
 mod distrust;
 mod failures;
 mod leaders;

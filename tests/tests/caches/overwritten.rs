@@ -3,9 +3,9 @@
 use bytes::Bytes;
 use farquet_core::ErrorKind;
 use farquet_sql::Session;
-use farquet_testkit::{EntryTags, Fault, Origin, Tag};
+use farquet_testkit::{EntryTags, Fault, Origin, OriginBuilder, Tag};
 use farquet_tests::files::{BY_VERSION, GROUPS, is_suffix, large, over, ranges, tiny, versioned};
-use farquet_tests::{Answer, answer, refusal, session};
+use farquet_tests::{Answer, answer, ask, ms, refusal, session};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
@@ -144,4 +144,48 @@ async fn sizes_are_remembered_and_may_be_wrong() {
             }
         }
     }
+}
+
+/// Files of which each has another size than it had, where every range needs a size. They answer one after another, so that
+/// the failure of one cancels the requests for the others.
+async fn resized(paths: &[&str], to: Kind, tags: &EntryTags) -> (Origin, Session, String) {
+    let file = |builder: OriginBuilder, path: &&str| builder.file_with(path, Large.bytes(1), tags.clone());
+    let origin = paths.iter().fold(Origin::builder(), file).start().await;
+    origin.script(|seen| is_suffix(seen).then(|| Fault::status(501)));
+    let (session, sql) = (session(), over(&origin, paths, BY_VERSION));
+    answer(&session, &sql).await;
+    for path in paths {
+        origin.put(path, to.bytes(2));
+    }
+    origin.clear_log();
+    origin.script(|seen| {
+        let refused = is_suffix(seen).then(|| Fault::status(501));
+        let wait = Fault::Delay(ms(30 * seen.path[1..].parse::<u64>().expect("a number")));
+        Some(refused.into_iter().fold(wait, Fault::then))
+    });
+    (origin, session, sql)
+}
+
+async fn resized_files_are_read(tags: EntryTags) {
+    let paths = ["/1", "/2", "/3", "/4", "/5"];
+    for files in [1, 2, 5] {
+        for to in [Tiny, Small, Longer] {
+            let (origin, session, sql) = resized(&paths[..files], to, &tags).await;
+            let found = ask(&session, &sql).await;
+            let name = format!("{files} files to {to:?}: {:?}", ranges(&origin.log()));
+            let found = found.unwrap_or_else(|error| panic!("{name}: {error:?}"));
+            assert_eq!(found.rows, [format!("2|{}", files * to.rows())], "{name}");
+            assert!(found.report.restarts <= 2, "{name}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn t17_many_files_with_kept_footers_are_resized() {
+    resized_files_are_read(EntryTags::default()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn t17_many_files_with_known_sizes_are_resized() {
+    resized_files_are_read(EntryTags { etag: Tag::Weak, ..EntryTags::default() }).await;
 }

@@ -2,7 +2,7 @@
 
 use farquet_core::ErrorKind;
 use farquet_testkit::{Fault, Origin};
-use farquet_tests::files::{BY_VERSION, large, large_row, over, ranges, tiny, tiny_row};
+use farquet_tests::files::{BY_VERSION, GROUPS, large, large_row, over, ranges, tiny, tiny_row};
 use farquet_tests::{answer, refusal, session};
 
 /// Sends whoever asks for `/latest` to `target`, which is relative.
@@ -47,6 +47,25 @@ async fn small_files_are_asked_about_at_their_own_url() {
         assert_eq!(answer(&session, &sql).await.rows, [tiny_row(version)], "{target}");
         assert_eq!(origin.log().by_status(), [(302, 1), (status, 1)].into(), "{target}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_same_file_at_another_place_is_read_there() {
+    let builder = Origin::builder().file("/old", large(1)).file("/new", large(1));
+    let origin = builder.file("/other", large(1)).start().await;
+    let (session, sql) = (session(), over(&origin, &["/latest", "/other"], BY_VERSION));
+    lead(&origin, "/old");
+    answer(&session, &sql).await;
+    lead(&origin, "/new");
+    // Its neighbour has changed, so that the query begins anew, and is told that this one has not.
+    origin.put("/other", large(2));
+    origin.clear_log();
+    let found = answer(&session, &sql).await;
+    assert_eq!((found.rows, found.report.restarts), (vec![large_row(1), large_row(2)], 1));
+    let log = origin.log();
+    assert_eq!(log.by_status().get(&304), Some(&1), "{:?}", log.by_status());
+    assert_eq!(asked_for(&origin, "/old"), 0, "{:?}", log.iter().map(|entry| &entry.path).collect::<Vec<_>>());
+    assert!(asked_for(&origin, "/new") > GROUPS);
 }
 
 #[tokio::test(flavor = "multi_thread")]
