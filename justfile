@@ -34,3 +34,11 @@ origin *ARGS:
 # farquet beside DuckDB, Polars and the floor, in one run: medians and ratios. Not part of CI.
 bench-peers *ARGS:
     bench/run {{ARGS}}
+
+# A dashboard of 25 queries over 60 small files beside the same: cold, 4 at a time, one by one, reload. Not part of CI.
+bench-dashboard *ARGS:
+    bench/dashboard {{ARGS}}
+
+# The cache alone: a hit, a miss and a put that evicts, at three sizes. Not part of CI.
+bench-cache *ARGS:
+    cargo bench --locked -p farquet-core --features bench --bench cache -- {{ARGS}}

@@ -13,15 +13,22 @@ from workloads import FIRST, WORKLOADS
 TUNED = {"POLARS_MAX_CONCURRENT_SCANS": "120", "POLARS_NUM_READERS_PRE_INIT": "120",
          "POLARS_RESOLVE_SAMPLE_LIMIT": "1", "POLARS_MAX_CACHED_METADATA_SCANS": "200"}
 
+BIN = "date_bin(INTERVAL '5 minutes', p_timestamp) AS b"
 
-def duckdb(threads):
+
+def duckdb(threads, **settings):
     import duckdb
     import duckdb_extension_httpfs
     connection = duckdb.connect()
     extension = next(pathlib.Path(duckdb_extension_httpfs.__file__).parent.rglob("httpfs.duckdb_extension"))
     connection.execute(f"LOAD '{extension}'")
-    connection.execute(f"SET threads = {threads}")
-    return lambda sql, urls: len(connection.execute(sql.format(t=f"read_parquet({urls})", ts="TIMESTAMP ")).fetchall())
+    for name, value in {"threads": threads, **settings}.items():
+        connection.execute(f"SET {name} = '{value}'")
+
+    def run(sql, urls):
+        sql = sql.replace("date_bin(", "time_bucket(").format(t=f"read_parquet({urls})", ts="TIMESTAMP ")
+        return len(connection.cursor().execute(sql).fetchall())
+    return run
 
 
 def polars():
@@ -35,6 +42,8 @@ def polars():
             column = pl.col("p_timestamp")
             frame = frame.filter((column >= when("2024-06-01 05:15:00")) & (column < when("2024-06-01 05:15:20")))
             return len(frame.select("p_timestamp", "severity_text", "body_message").sort("p_timestamp").collect())
+        if BIN in sql:  # nor date_bin
+            frame, sql = frame.with_columns(b=pl.col("p_timestamp").dt.truncate("5m")), sql.replace(BIN, "b")
         return len(pl.SQLContext(t=frame).execute(sql.format(t="t", ts="")).collect())
     return run
 

@@ -115,6 +115,11 @@ pub async fn refusal(session: &Session, sql: &str) -> farquet_core::Error {
     }
 }
 
+/// The 25 queries of a dashboard over the table `t`, which `bench/dashboard` asks other engines too.
+pub fn tiles() -> impl Iterator<Item = &'static str> {
+    include_str!("../../bench/dashboard.sql").lines()
+}
+
 /// As many requests at once as there are files, so that waves are hops.
 pub fn unlimited() -> Settings {
     let mut settings = Settings::default();

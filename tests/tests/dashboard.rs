@@ -4,38 +4,9 @@ use farquet_core::{Error, Freshness};
 use farquet_sql::Session;
 use farquet_testkit::fixture::{SizeClass, logs, minutes, trips};
 use farquet_testkit::{EntryTags, Origin, RequestLog};
-use farquet_tests::{World, answer, ms, rows, unlimited};
+use farquet_tests::{World, answer, ms, rows, tiles, unlimited};
 use futures::future::join_all;
 use futures::stream::{self, StreamExt};
-
-/// The 25 queries of a dashboard over the table `t`.
-fn tiles() -> Vec<String> {
-    let metric = |m: &str| format!("metric_name = 'system.{m}'");
-    let mut tiles: Vec<String> = ["cpu.time", "cpu.utilization", "memory.usage", "disk.io", "network.io", "load.1m"]
-        .map(|m| format!("SELECT host, round(avg(value), 6) FROM t WHERE {} GROUP BY 1 ORDER BY 1", metric(m)))
-        .into();
-    tiles.extend(
-        ["memory.utilization", "disk.ops", "network.errors", "filesystem.usage"].map(|m| {
-            format!("SELECT p_src_ip, max(value), min(value) FROM t WHERE {} GROUP BY 1 ORDER BY 1", metric(m))
-        }),
-    );
-    tiles.extend(
-        ["metric_name", "host", "host, metric_name"]
-            .map(|by| format!("SELECT {by}, count(*) FROM t GROUP BY {by} ORDER BY {by}")),
-    );
-    tiles.push("SELECT count(*) FROM t".into());
-    tiles.push("SELECT count(*) FROM t WHERE p_timestamp IS NOT NULL".into());
-    tiles.push("SELECT min(p_timestamp), max(p_timestamp) FROM t".into());
-    tiles.extend((0..5).map(|k| format!("SELECT attributes_{k:02}, count(*) FROM t GROUP BY 1 ORDER BY 1")));
-    tiles.push("SELECT * FROM t ORDER BY p_timestamp DESC, host, metric_name, value LIMIT 50".into());
-    tiles.push(
-        "SELECT date_bin(INTERVAL '5 minutes', p_timestamp) AS b, sum(count) FROM t GROUP BY 1 ORDER BY 1".into(),
-    );
-    tiles.push("SELECT host, sum(count) FROM t WHERE host = 'node-03' GROUP BY 1".into());
-    tiles.push("SELECT metric_name, round(avg(value), 6) FROM t WHERE host = 'node-07' GROUP BY 1 ORDER BY 1".into());
-    assert_eq!(tiles.len(), 25);
-    tiles
-}
 
 struct Dashboard {
     origin: Origin,
@@ -70,7 +41,7 @@ impl Dashboard {
         session.register_files("t", &self.location).expect("a table");
         let mut answers = Vec::new();
         for tile in tiles() {
-            answers.push(answer(&session, &tile).await.rows);
+            answers.push(answer(&session, tile).await.rows);
         }
         self.origin.clear_log();
         answers
@@ -91,13 +62,13 @@ fn conditional(log: &RequestLog) -> usize {
 async fn one_after_another(session: &Session) -> Vec<Vec<String>> {
     let mut answers = Vec::new();
     for tile in tiles() {
-        answers.push(answer(session, &tile).await.rows);
+        answers.push(answer(session, tile).await.rows);
     }
     answers
 }
 
 async fn together(session: &Session) -> Vec<Vec<String>> {
-    let queries: Vec<_> = tiles().iter().map(|tile| session.query(tile)).collect();
+    let queries: Vec<_> = tiles().map(|tile| session.query(tile)).collect();
     let results = join_all(queries.into_iter().map(|query| async { rows(query.await?).await })).await;
     results.into_iter().collect::<Result<_, Error>>().expect("answers")
 }
@@ -120,8 +91,7 @@ async fn one_snapshot_is_read_once() {
     let expected = dashboard.uncached().await;
     let session = dashboard.session(Freshness::Validate);
     let snapshot = session.snapshot();
-    let tiles = tiles();
-    let answers: Vec<_> = stream::iter(&tiles)
+    let answers: Vec<_> = stream::iter(tiles())
         .map(|tile| {
             let query = snapshot.query(tile);
             async { rows(query.await.expect("an answer")).await.expect("rows") }

@@ -62,6 +62,11 @@ impl<K: Hash + Eq, V> BoundedLru<K, V> {
         evicted
     }
 
+    /// Whether one more value of `bytes` fits without another one leaving.
+    pub fn has_room(&self, bytes: u64) -> bool {
+        self.entries.len() < self.bounds.entries && self.bytes + bytes <= self.bounds.bytes
+    }
+
     /// Takes `key` out.
     pub fn remove(&mut self, key: &K) -> Option<V> {
         let (value, bytes) = self.entries.pop(key)?;
@@ -94,11 +99,13 @@ mod tests {
         for key in 0..3 {
             assert_eq!(lru.put(key, key, 30), 0);
         }
+        assert!(!lru.has_room(1), "by entries");
         assert_eq!(lru.get(&0), Some(&mut 0));
         assert_eq!(lru.put(3, 3, 30), 1, "by entries");
         assert_eq!(lru.get(&1), None);
         assert_eq!(lru.put(4, 4, 90), 3, "by bytes");
         assert_eq!(lru.residency(), Residency { bytes: 90, entries: 1 });
+        assert!(lru.has_room(10) && !lru.has_room(11), "by bytes");
     }
 
     #[test]

@@ -45,7 +45,7 @@ pub(crate) enum Answer {
     NotSatisfiable { total: Option<u64>, hop: u32 },
     WholeTooLarge { total: Option<u64>, hop: u32 },
     Changed { version: Version },
-    NotModified { lifetime: Lifetime, hop: u32 },
+    NotModified { lifetime: Lifetime, final_url: Url, hop: u32 },
 }
 
 /// Bytes of one version of an object.
@@ -292,7 +292,15 @@ async fn attempt(
         Verdict::NotSatisfiable { total } => Ok(Answer::NotSatisfiable { total, hop }),
         Verdict::WholeTooLarge { total } => Ok(Answer::WholeTooLarge { total, hop }),
         Verdict::Changed => Ok(Answer::Changed { version: version(None) }),
-        Verdict::NotModified => Ok(Answer::NotModified { lifetime: Lifetime::of(&headers), hop }),
+        Verdict::NotModified => {
+            // Who names another tag speaks of another version (RFC 9110 §15.4.5), whatever the status says.
+            let told = version(None).etag.map(|tag| tag.text);
+            if told.is_some() && told.as_deref() != ask.if_none_match {
+                let message = format!("304 (not modified) for {}, of which was not asked", told.unwrap_or_default());
+                return Err(distrusted(Error::new(ErrorKind::BadResponse, message).at(shown)));
+            }
+            Ok(Answer::NotModified { lifetime: Lifetime::of(&headers), final_url, hop })
+        }
         Verdict::Body(part) => {
             origin.body_begins(client.timer.now() - sent, client.timer.now());
             account.measuring = Some(&origin);

@@ -28,6 +28,8 @@ pub(crate) struct How {
     pub tail: u64,
     /// In parts, even if it is small.
     pub ranged: bool,
+    /// It may push others out of the cache.
+    pub displaces: bool,
 }
 
 impl How {
@@ -48,7 +50,7 @@ pub(crate) async fn open(query: &QueryContext, url: &Url, how: How) -> Result<(A
 #[derive(Debug)]
 pub(crate) enum IfChanged {
     /// It is still the same, and may be used for so long.
-    Same { lifetime: Lifetime, hop: u32 },
+    Same { opened: Arc<Opened>, lifetime: Lifetime, hop: u32 },
     /// It is another version.
     New(Arc<Opened>, u32),
 }
@@ -56,7 +58,12 @@ pub(crate) enum IfChanged {
 /// Asks for what is cached of a file, all of it or its end, unless it is still the same.
 ///
 /// An error says nothing about the cached bytes, which are then not to be used any more.
-pub(crate) async fn open_if_changed(query: &QueryContext, url: &Url, cached: &Opened, how: How) -> Result<IfChanged> {
+pub(crate) async fn open_if_changed(
+    query: &QueryContext,
+    url: &Url,
+    cached: &Arc<Opened>,
+    how: How,
+) -> Result<IfChanged> {
     let opener = Opener::new(query, url, how);
     let range = if cached.is_complete() {
         RangeSpec::Bounded(0..query.client.settings.small_file + 1)
@@ -67,19 +74,10 @@ pub(crate) async fn open_if_changed(query: &QueryContext, url: &Url, cached: &Op
     };
     let ask = Ask { if_none_match: opener.condition(cached), ..opener.ask_for(range, Cause::Validation, 1) };
     let end = match exchange(query, ask).await? {
-        Answer::NotModified { lifetime, hop } => return Ok(IfChanged::Same { lifetime, hop }),
-        Answer::Bytes(got) => match end(got) {
-            Ok(end) => end,
-            // It has grown.
-            Err(got) => match got.total {
-                Some(total) => opener.bounded(total, got.hop + 1).await?,
-                None => opener.beginning(got.hop + 1).await?,
-            },
-        },
-        other => {
-            query.client.hints.forget_size(url);
-            opener.refused(other, cached.size)?
+        Answer::NotModified { lifetime, final_url, hop } => {
+            return Ok(IfChanged::Same { opened: cached.found_at(final_url), lifetime, hop });
         }
+        answer => opener.end_or_again(answer, cached.size).await?,
     };
     let (opened, hop) = opener.metadata(end).await?;
     Ok(IfChanged::New(opened, hop))
@@ -87,7 +85,7 @@ pub(crate) async fn open_if_changed(query: &QueryContext, url: &Url, cached: &Op
 
 /// Fails with `SourceChanged` unless `url` is still the cached version. Asks for one byte at most. Returns the hop.
 pub(crate) async fn prove(query: &QueryContext, url: &Url, cached: &Opened) -> Result<u32> {
-    let opener = Opener::new(query, url, How { tail: FOOTER, ranged: true });
+    let opener = Opener::new(query, url, How { tail: FOOTER, ranged: true, displaces: false });
     let ask = Ask {
         if_none_match: opener.condition(cached),
         ..opener.ask_for(RangeSpec::Bounded(0..1), Cause::Validation, 1)
@@ -142,27 +140,39 @@ impl<'a> Opener<'a> {
         match client.hints.size(self.url) {
             Some(size) if self.how.may_come_whole(&client.settings, size) => self.whole(size).await,
             _ if self.may_ask_for_suffix() => self.suffix().await,
-            Some(size) => self.bounded(size, 1).await,
+            Some(size) => {
+                let range = RangeSpec::Bounded(size.saturating_sub(self.how.tail)..size.max(1));
+                self.end_or_again(self.ask(range, Cause::Footer, 1).await?, size).await
+            }
             None => self.beginning(1).await,
+        }
+    }
+
+    /// The end of the file, from an answer to a request that rests on a size of yesterday. If that was wrong, it is known now
+    /// where the end is, or that nothing is known.
+    async fn end_or_again(&self, answer: Answer, size: u64) -> Result<End> {
+        let (total, hop) = match answer {
+            Answer::Bytes(got) => match end(got) {
+                Ok(end) => return Ok(end),
+                Err(got) => (got.total, got.hop),
+            },
+            Answer::NotSatisfiable { total, hop } if total != Some(0) => (total, hop),
+            other => {
+                self.query.client.hints.forget_size(self.url);
+                return self.refused(other, size);
+            }
+        };
+        self.query.client.hints.forget_size(self.url);
+        match total {
+            Some(total) => self.bounded(total, hop + 1).await,
+            None => self.beginning(hop + 1).await,
         }
     }
 
     /// A small file as a whole: one byte more than its bound is asked for, so that a shorter body is known to be complete.
     async fn whole(&self, size: u64) -> Result<End> {
-        match self.ask(RangeSpec::Bounded(0..self.query.client.settings.small_file + 1), Cause::Body, 1).await? {
-            Answer::Bytes(got) => match end(got) {
-                Ok(end) => Ok(end),
-                // It has grown: its size is known now.
-                Err(got) => match got.total {
-                    Some(total) => self.bounded(total, got.hop + 1).await,
-                    None => self.beginning(got.hop + 1).await,
-                },
-            },
-            other => {
-                self.query.client.hints.forget_size(self.url);
-                self.refused(other, size)
-            }
-        }
+        let range = RangeSpec::Bounded(0..self.query.client.settings.small_file + 1);
+        self.end_or_again(self.ask(range, Cause::Body, 1).await?, size).await
     }
 
     async fn suffix(&self) -> Result<End> {

@@ -42,12 +42,21 @@ impl Opened {
 
     /// The same without the bytes of its end.
     pub(crate) fn without_end(&self) -> Self {
+        Self { offset: self.size, end: Bytes::new(), ..self.copy() }
+    }
+
+    /// The same, found where `final_url` says.
+    pub(crate) fn found_at(self: &Arc<Self>, final_url: Url) -> Arc<Self> {
+        if final_url == self.final_url { Arc::clone(self) } else { Arc::new(Self { final_url, ..self.copy() }) }
+    }
+
+    fn copy(&self) -> Self {
         Self {
             version: self.version.clone(),
             size: self.size,
             final_url: self.final_url.clone(),
-            offset: self.size,
-            end: Bytes::new(),
+            offset: self.offset,
+            end: self.end.clone(),
             metadata: Mutex::new(self.metadata()),
             lifetime: self.lifetime,
         }

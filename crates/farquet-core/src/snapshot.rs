@@ -93,13 +93,14 @@ impl Snapshot {
         let unknown = new.iter().filter(|wanted| !self.client.store.knows(&wanted.url)).count();
         query.check_budget(unknown as u64, 0)?;
         query.stats.cached(|count| count.hits += (wanted.len() - new.len()) as u64);
-        let ranged = self.would_thrash(&new);
+        let fits = self.fits_the_cache(&new);
+        let (ranged, displaces) = (fits == Some(false), fits == Some(true));
         // All tails are decided before the first answer: what that teaches is for the next wave.
         let openings: Vec<_> = new
             .iter()
             .map(|wanted| {
                 let tail = self.client.hints.tail(&wanted.url, new.len());
-                self.open_one(query, wanted, How { tail, ranged })
+                self.open_one(query, wanted, How { tail, ranged, displaces })
             })
             .collect();
         let opened = try_join_all(openings).await?;
@@ -126,15 +127,18 @@ impl Snapshot {
         Ok(Arc::new(File::new(Arc::clone(&self.client), url.clone(), found, &self.holdable)))
     }
 
-    /// Whether `wanted` would push everything else out of the cache, or more than a query may hold into memory.
-    fn would_thrash(&self, wanted: &[&Wanted]) -> bool {
+    /// Whether the small ones among `wanted` fit the cache and what a query may hold, as far as it is known. What does not fit
+    /// is read without the cache, and as long as nobody knows, no other file has to leave it.
+    fn fits_the_cache(&self, wanted: &[&Wanted]) -> Option<bool> {
         let settings = &self.client.settings;
-        let sizes = wanted.iter().map(|wanted| self.client.hints.size(&wanted.url));
-        let small: Vec<Option<u64>> =
-            sizes.filter(|size| size.is_none_or(|size| size <= settings.small_file)).collect();
-        let bytes: u64 = small.iter().flatten().sum();
-        small.len() > settings.body_cache.entries
-            || bytes > settings.body_cache.bytes.min(settings.held_bytes_per_query)
+        let sizes: Vec<_> = wanted.iter().map(|wanted| self.client.hints.size(&wanted.url)).collect();
+        let small: Vec<u64> = sizes.iter().flatten().copied().filter(|size| *size <= settings.small_file).collect();
+        let bytes: u64 = small.iter().sum();
+        let bounds = settings.body_cache;
+        if small.len() > bounds.entries || bytes > bounds.bytes.min(settings.held_bytes_per_query) {
+            return Some(false);
+        }
+        sizes.iter().all(Option::is_some).then_some(true)
     }
 
     /// Proves that those of `files` that came from a cache are current, by one small request for each that is not proved yet.
@@ -143,7 +147,7 @@ impl Snapshot {
     pub async fn prove(&self, query: &Arc<QueryContext>, files: &[Arc<File>]) -> Result<()> {
         let unproved = files.iter().filter(|file| !file.is_proved());
         try_join_all(unproved.map(|file| async move {
-            let how = How { tail: FOOTER, ranged: true };
+            let how = How { tail: FOOTER, ranged: true, displaces: false };
             let (url, freshness) = (file.url(), Freshness::Validate);
             file.prove(Request { query, url, began: self.began, freshness, how, on_trust: false }).await
         }))

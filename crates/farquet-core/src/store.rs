@@ -191,10 +191,12 @@ impl Store {
         }
         let opened = Arc::clone(&known.opened);
         let whole = opened.is_complete() && opened.size <= settings.small_file && settings.small_file_cache;
-        let bypassed = whole && how.ranged && caches.bodies.get(url).is_none();
-        let evicted = if whole && !bypassed {
+        let bytes = opened.size + opened.footer_bytes();
+        let welcome = how.displaces || caches.bodies.get(url).is_some() || caches.bodies.has_room(bytes);
+        let bypassed = whole && !welcome;
+        let evicted = if whole && welcome {
             caches.footers.remove(url);
-            caches.bodies.put(url.clone(), known, opened.size + opened.footer_bytes())
+            caches.bodies.put(url.clone(), known, bytes)
         } else {
             caches.bodies.remove(url);
             let footer = Arc::new(opened.without_end());
@@ -280,7 +282,7 @@ async fn send(
 ) -> Result<Found> {
     let asked = match stale {
         Some(Known { opened, .. }) => open_if_changed(&query, &url, &opened, how).await.map(|answer| match answer {
-            IfChanged::Same { lifetime, hop } => (opened, lifetime, hop, true),
+            IfChanged::Same { opened, lifetime, hop } => (opened, lifetime, hop, true),
             IfChanged::New(new, hop) => (Arc::clone(&new), new.lifetime, hop, false),
         }),
         None => open(&query, &url, how).await.map(|(new, hop)| (Arc::clone(&new), new.lifetime, hop, false)),

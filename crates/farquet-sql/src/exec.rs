@@ -146,11 +146,7 @@ impl ScanExec {
             let of_file = |morsel: &&Morsel| Arc::ptr_eq(&morsel.file, file);
             morsels.iter().filter(of_file).any(|morsel| !file.missing(&morsel.ranges).is_empty())
         };
-        // Without a filter, any rows make up a limit: files that are not asked for have no say.
-        let first_rows = plan.limit.is_some() && plan.predicate.is_none() && self.dynamic.is_empty();
-        let asked: HashSet<usize> = self.parts.iter().map(|part| part.file).collect();
-        let files = plan.files.iter().enumerate().filter(|(index, _)| !first_rows || asked.contains(index));
-        let files = files.map(|(_, planned)| &planned.table_file.file).filter(|file| !file.is_proved());
+        let files = self.files().filter(|file| !file.is_proved());
         files.filter(|file| !(reads_all && read(file))).cloned().collect()
     }
 

@@ -74,9 +74,14 @@ async fn counters_tell_what_became_of_each_file() {
     let sql = |n: usize| all(&origin, &paths[n..n + 3], BY_VERSION);
     let counts =
         |hits, revalidated, misses, bypasses, evictions| CacheCounts { hits, revalidated, misses, bypasses, evictions };
-    for (first, expected) in
-        [(0, counts(0, 0, 3, 0, 0)), (0, counts(0, 3, 0, 0, 0)), (3, counts(0, 0, 3, 0, 2)), (3, counts(0, 3, 0, 0, 0))]
-    {
+    for (first, expected) in [
+        (0, counts(0, 0, 3, 0, 0)),
+        (0, counts(0, 3, 0, 0, 0)),
+        // As long as their sizes are not known, they take what room there is.
+        (3, counts(0, 0, 3, 2, 0)),
+        (3, counts(0, 1, 2, 0, 2)),
+        (3, counts(0, 3, 0, 0, 0)),
+    ] {
         let report = answer(&session, &sql(first)).await.report;
         assert_eq!(report.cache, expected, "from {first}");
         assert!(report.usage.bodies.entries <= 4);
@@ -97,7 +102,7 @@ async fn a_scan_of_more_files_than_fit_leaves_the_cache_alone() {
     answer(&session, &few).await;
     let many = answer(&session, &all(&origin, &paths, BY_VERSION)).await;
     assert_eq!(many.rows, ["1|2000"]);
-    assert_eq!((many.report.cache.bypasses, many.report.cache.evictions), (16, 0));
+    assert_eq!((many.report.cache.bypasses, many.report.cache.evictions), (12, 0));
     let again = answer(&session, &few).await.report;
     assert_eq!((again.cache.revalidated, again.bytes_received), (4, 0));
     // The same by bytes, once the sizes are known.

@@ -151,7 +151,8 @@ async fn t17_a_file_that_shrank_since_its_size_was_learned() {
             (outside && !told).then(|| Fault::status(416))
         });
         let answer = answer(&session, &sql).await;
-        assert_eq!((answer.rows, answer.report.restarts), (vec![rows], 1), "{:?}", ranges(&origin.log()));
+        // What was learned was a guess: the query itself saw one version.
+        assert_eq!((answer.rows, answer.report.restarts), (vec![rows], 0), "{:?}", ranges(&origin.log()));
         assert_eq!(origin.log()[0].status, Some(416));
         assert!(origin.requests() <= 2 + LARGE_REQUESTS, "{:?}", ranges(&origin.log()));
     }
