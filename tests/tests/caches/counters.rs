@@ -1,9 +1,16 @@
 //! What the counters tell of large files, what is held while a result is open, and room that is not taken from others.
 
-use farquet_core::stats::CacheCounts;
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, Int64Array, RecordBatch};
+use bytes::Bytes;
+use farquet_core::stats::{CacheCounts, Cause, Report};
+use farquet_core::{ErrorKind, Limits};
 use farquet_testkit::Origin;
-use farquet_tests::files::{BY_VERSION, GROUPS, large, large_row, over, ranges, tiny, versioned};
-use farquet_tests::{World, answer, session};
+use farquet_tests::files::{BY_VERSION, GROUPS, large, large_row, over, ranges, tiny, versioned, write};
+use farquet_tests::{World, answer, rows, session};
+use parquet::basic::Compression;
+use parquet::file::properties::WriterProperties;
 
 fn counts(hits: u64, revalidated: u64, misses: u64) -> CacheCounts {
     CacheCounts { hits, revalidated, misses, ..CacheCounts::default() }
@@ -103,4 +110,57 @@ async fn what_is_made_of_a_file_is_made_of_today() {
         assert_eq!(origin.log()[0].range.as_deref(), Some("bytes=0-0"));
         assert_eq!(answer(&session, "SELECT * FROM made").await.rows, [rows]);
     }
+}
+
+/// Many small pages, whose index is too long to come with the footer.
+fn indexed(version: i64) -> Bytes {
+    let properties = WriterProperties::builder()
+        .set_compression(Compression::UNCOMPRESSED)
+        .set_dictionary_enabled(false)
+        .set_data_page_row_count_limit(20)
+        .set_write_batch_size(20)
+        .build();
+    let column = |values: Vec<i64>| Arc::new(Int64Array::from(values)) as ArrayRef;
+    let columns = [("v", column(vec![version; 400_000])), ("n", column((0..400_000).collect()))];
+    write([RecordBatch::try_from_iter(columns).expect("columns of one length")], properties)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_index_is_read_once() {
+    // So slow that the index is worth its hop.
+    let origin = Origin::builder().bandwidth(8 << 20).file("/1", indexed(1)).start().await;
+    let session = session();
+    let sql = over(&origin, &["/1"], "SELECT v FROM t WHERE n = 123456");
+    let causes = |report: &Report| report.records.iter().map(|request| request.cause).collect::<Vec<_>>();
+    let cold = answer(&session, &sql).await;
+    assert_eq!(cold.rows, ["1"]);
+    assert_eq!(causes(&cold.report)[..2], [Cause::Footer, Cause::PageIndex]);
+    let warm = answer(&session, &sql).await;
+    assert_eq!(warm.rows, cold.rows);
+    assert!(causes(&warm.report).iter().all(|cause| *cause == Cause::Data), "{:?}", causes(&warm.report));
+    // The cache knows what it weighs with it.
+    assert_eq!(warm.report.usage.footers.bytes, warm.report.footer_bytes);
+    origin.put("/1", indexed(2));
+    let changed = answer(&session, &sql).await;
+    assert_eq!((changed.rows, changed.report.restarts), (vec!["2".to_owned()], 1));
+    assert_eq!(causes(&changed.report).iter().filter(|cause| **cause == Cause::PageIndex).count(), 1, "that of today");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn limits_say_nothing_about_files() {
+    let origin = Origin::builder().file("/1", tiny(1)).file("/2", large(1)).start().await;
+    let session = session();
+    let sql = over(&origin, &["/1", "/2"], BY_VERSION);
+    answer(&session, &sql).await;
+    let statement = session.parse(&sql).expect("SQL").remove(0);
+    for requests in 0..4 {
+        let poor = session.begin(Limits { max_requests: Some(requests), max_bytes: None });
+        let error = session.run(&poor, &statement).await.expect_err("too few");
+        assert_eq!(error.kind(), ErrorKind::Budget, "{requests}");
+        let usage = session.client().usage();
+        assert_eq!((usage.bodies.entries, usage.footers.entries, usage.held), (1, 1, 0), "{requests}");
+    }
+    let enough = session.begin(Limits { max_requests: Some(4), max_bytes: None });
+    assert_eq!(rows(session.run(&enough, &statement).await.expect("an answer")).await.expect("rows"), ["1|120100"]);
+    assert_eq!(enough.report().status, [(206, 3), (304, 1)].into());
 }

@@ -68,3 +68,71 @@ async fn a_query_that_is_dropped_leaves_it_usable() {
     assert_eq!(on(&snapshot, &sql).await.expect("rows"), ["120100"]);
     assert_eq!(origin.requests() - first, GROUPS, "only data that is not held");
 }
+
+/// Statements that read data, and statements that read footers.
+const STATEMENTS: [&str; 4] = [
+    BY_VERSION,
+    "SELECT max(v), 120000 FROM t ",
+    "SELECT min(v), count(*) FROM t ",
+    "SELECT v, count(n) FROM t GROUP BY v",
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn queries_that_run_together_replace_what_was_stale() {
+    for n in 1..=STATEMENTS.len() {
+        let origin = Origin::builder().file("/1", large(1)).start().await;
+        let session = session();
+        answer(&session, &over(&origin, &["/1"], BY_VERSION)).await;
+        origin.put("/1", large(2));
+        let snapshot = session.snapshot();
+        let queries = STATEMENTS.iter().cycle().take(2 * n).map(|sql| {
+            let sql = over(&origin, &["/1"], sql);
+            let snapshot = &snapshot;
+            async move { on(snapshot, &sql).await }
+        });
+        for found in futures::future::join_all(queries).await {
+            assert_eq!(found.unwrap_or_else(|error| panic!("{n}: {error:?}")), [large_row(2)], "{n}");
+        }
+        origin.clear_log();
+        assert_eq!(on(&snapshot, &over(&origin, &["/1"], "SELECT max(v) FROM t ")).await.expect("rows"), ["2"]);
+        assert_eq!(origin.requests(), 0, "it is part of it now");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_version_of_each_file_for_all_queries_while_somebody_writes() {
+    let paths = ["/1", "/2"];
+    let origin = paths.iter().fold(Origin::builder(), |builder, path| builder.file(path, large(1))).start().await;
+    let session = session();
+    answer(&session, &over(&origin, &paths, BY_VERSION)).await;
+    let mut answered = 0;
+    for version in 2..30 {
+        let snapshot = session.snapshot();
+        // Those at once, and the others after the next change.
+        let mut seen = std::collections::BTreeMap::new();
+        for at_once in 0..2 {
+            let queries = STATEMENTS.iter().flat_map(|sql| paths.map(|path| (path, over(&origin, &[path], sql))));
+            let snapshot = &snapshot;
+            let queries = queries.map(|(path, sql)| async move { (path, on(snapshot, &sql).await) });
+            let change = async {
+                tokio::time::sleep(ms(u64::try_from(version * 7 % 11).expect("few"))).await;
+                origin.put(paths[at_once], large(version));
+            };
+            let (found, ()) = tokio::join!(futures::future::join_all(queries), change);
+            for (path, found) in found {
+                match found {
+                    Ok(rows) => {
+                        answered += 1;
+                        let first = seen.entry(path).or_insert_with(|| rows.clone());
+                        assert_eq!(&rows, first, "{path} while {version} is written");
+                    }
+                    Err(error) => assert_eq!(error.kind(), ErrorKind::SourceChanged, "{error:?}"),
+                }
+            }
+        }
+        for rows in seen.values() {
+            assert!(*rows == [large_row(version)] || *rows == [large_row(version - 1)], "{rows:?} at {version}");
+        }
+    }
+    assert!(answered > 28 * STATEMENTS.len(), "{answered}");
+}
