@@ -18,6 +18,7 @@ use crate::origin::Origins;
 use crate::stats::{QueryStats, Report};
 use crate::store::{Store, Usage};
 use crate::timer::Timer;
+use crate::validator::Version;
 
 /// What a caller may set. The defaults suit public servers.
 #[derive(Debug, Clone)]
@@ -124,9 +125,9 @@ impl Client {
         self.store.clear();
     }
 
-    /// Forgets a file that has changed or cannot be had.
-    pub(crate) fn forget(&self, url: &Url) {
-        self.store.evict(url);
+    /// Forgets a file that has changed or cannot be had, in the version that `is_it`.
+    pub(crate) fn forget(&self, url: &Url, is_it: impl FnOnce(&Version) -> bool) {
+        self.store.evict(url, is_it);
         self.hints.forget_size(url);
     }
 

@@ -34,6 +34,8 @@ pub(crate) struct Ask<'a> {
     pub if_match: Option<&'a str>,
     /// A strong tag for `If-None-Match`.
     pub if_none_match: Option<&'a str>,
+    /// What a limit of bytes is charged with, if less than the range is likely to come.
+    pub expects: Option<u64>,
     pub cause: Cause,
     pub hop: u32,
 }
@@ -249,6 +251,7 @@ async fn attempt(
         }
     };
     let asked = ask.range.as_ref().map_or(ask.bound, RangeSpec::length);
+    let asked = ask.expects.map_or(asked, |expected| expected.min(asked));
     query.budget.take(asked).map_err(|error| Failure { error, again: Again::No })?;
     query.stats.sent(Method::GET.as_str(), ask.hop);
     query.earn_retry();

@@ -1,7 +1,7 @@
 //! An open file: its version, its footer, and what of its bytes came along. Everything else is fetched of that version only.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU8, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
@@ -10,7 +10,7 @@ use parquet::file::metadata::ParquetMetaData;
 use url::Url;
 
 use crate::client::{Client, QueryContext};
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::exchange::{Ask, Received, exchange};
 use crate::expect::expect_same;
 use crate::footer;
@@ -21,6 +21,13 @@ use crate::segments::Segments;
 use crate::stats::Cause;
 use crate::store::{Found, Request};
 use crate::validator::Version;
+
+/// What is known of a file: from a cache, and nobody has looked yet;
+const UNPROVED: u8 = 0;
+/// current as of the snapshot's beginning;
+const PROVED: u8 = 1;
+/// no part of the snapshot any more.
+const RETIRED: u8 = 2;
 
 /// An open file of a [`Snapshot`](crate::snapshot::Snapshot).
 #[derive(Debug)]
@@ -34,7 +41,7 @@ pub struct File {
     held: Segments,
     hold: Option<Hold>,
     hop: AtomicU32,
-    proved: AtomicBool,
+    trust: AtomicU8,
 }
 
 /// A share of the bytes that running queries may hold; given back on drop.
@@ -48,11 +55,16 @@ struct Hold {
 impl Hold {
     fn take(client: &Arc<Client>, query: &Arc<AtomicI64>, bytes: u64) -> Option<Self> {
         let bytes = i64::try_from(bytes).ok()?;
-        let hold = Self { client: Arc::clone(client), query: Arc::clone(query), bytes };
-        let take = |left: &AtomicI64| left.fetch_sub(bytes, Ordering::AcqRel) >= bytes;
-        // Both are taken before either is looked at, since dropping gives both back.
-        let (all, one) = (take(&client.holdable), take(query));
-        (all && one).then_some(hold)
+        let enough = |left: i64| (left >= bytes).then(|| left - bytes);
+        let take = |left: &AtomicI64| left.fetch_update(Ordering::AcqRel, Ordering::Acquire, enough).is_ok();
+        if !take(&client.holdable) {
+            return None;
+        }
+        if !take(query) {
+            client.holdable.fetch_add(bytes, Ordering::AcqRel);
+            return None;
+        }
+        Some(Self { client: Arc::clone(client), query: Arc::clone(query), bytes })
     }
 }
 
@@ -75,8 +87,8 @@ impl File {
             held.push(opened.offset, opened.end.clone());
         }
         let opened = if share.is_some() { opened } else { Arc::new(opened.without_end()) };
-        let (hop, proved) = (AtomicU32::new(hop), AtomicBool::new(proved));
-        Self { client, shown: display_url(&url), url, opened, final_url, held, hold: share, hop, proved }
+        let (hop, trust) = (AtomicU32::new(hop), AtomicU8::new(if proved { PROVED } else { UNPROVED }));
+        Self { client, shown: display_url(&url), url, opened, final_url, held, hold: share, hop, trust }
     }
 
     /// The URL as it was given. May hold secrets; see [`File::name`].
@@ -121,15 +133,33 @@ impl File {
 
     /// Whether it is known to be current as of the snapshot's beginning.
     pub fn is_proved(&self) -> bool {
-        self.proved.load(Ordering::Acquire)
+        self.trust.load(Ordering::Acquire) == PROVED
+    }
+
+    /// Takes an unproved file out of use; tells whether it is out of use.
+    pub(crate) fn retire(&self) -> bool {
+        self.move_on(RETIRED) == RETIRED
+    }
+
+    /// An unproved file becomes `to`; what it is then.
+    fn move_on(&self, to: u8) -> u8 {
+        self.trust.compare_exchange(UNPROVED, to, Ordering::AcqRel, Ordering::Acquire).map_or_else(|is| is, |_| to)
+    }
+
+    /// It has shown to be current: too late for a file that is out of use, in whose place there may be another version.
+    fn now_proved(&self) -> Result<()> {
+        if self.move_on(PROVED) == PROVED {
+            return Ok(());
+        }
+        let message = "another query of the snapshot has found that files have changed";
+        Err(Error::new(ErrorKind::SourceChanged, message).at(&self.shown))
     }
 
     /// Asks whether it is current, unless another query has just been told.
     pub(crate) async fn prove(&self, request: Request<'_>) -> Result<()> {
         let hop = self.client.store.prove(request, &self.opened).await?;
-        self.proved.store(true, Ordering::Release);
         self.hop.fetch_max(hop, Ordering::Relaxed);
-        Ok(())
+        self.now_proved()
     }
 
     /// What it costs to reach this file's origin, as measured so far.
@@ -157,7 +187,7 @@ impl File {
         self.hop.fetch_max(hop, Ordering::Relaxed);
         let metadata = ParquetMetaData::clone(&self.metadata());
         let indexed = footer::with_page_index(metadata, &bytes, range.start, self.opened.size);
-        *self.opened.metadata.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(indexed);
+        self.opened.put_metadata(Arc::new(indexed));
         self.client.store.reweigh(&self.url, &self.opened);
         Ok(())
     }
@@ -210,7 +240,8 @@ impl File {
         }
         match result {
             Ok(got) => {
-                if !self.proved.swap(true, Ordering::AcqRel) {
+                if !self.is_proved() {
+                    self.now_proved()?;
                     query.stats.cached(|count| count.hits += 1);
                 }
                 Ok((got.bytes, got.hop))
@@ -218,7 +249,7 @@ impl File {
             Err(error) => {
                 // A limit of the caller's says nothing about the file.
                 if error.kind() != ErrorKind::Budget {
-                    self.client.forget(&self.url);
+                    self.client.forget(&self.url, |known| *known == self.opened.version);
                 }
                 Err(error)
             }
@@ -241,6 +272,7 @@ impl File {
             bound: self.opened.size.min(self.client.settings.small_file),
             if_match: version.strong_etag().filter(|_| self.client.capabilities.conditional_headers),
             if_none_match: None,
+            expects: None,
             cause,
             hop,
         };

@@ -72,7 +72,8 @@ pub(crate) async fn open_if_changed(
     } else {
         RangeSpec::Bounded(cached.size.saturating_sub(how.tail)..cached.size)
     };
-    let ask = Ask { if_none_match: opener.condition(cached), ..opener.ask_for(range, Cause::Validation, 1) };
+    let expects = cached.is_complete().then_some(cached.size);
+    let ask = Ask { if_none_match: opener.condition(cached), expects, ..opener.ask_for(range, Cause::Validation, 1) };
     let end = match exchange(query, ask).await? {
         Answer::NotModified { lifetime, final_url, hop } => {
             return Ok(IfChanged::Same { opened: cached.found_at(final_url), lifetime, hop });
@@ -83,16 +84,17 @@ pub(crate) async fn open_if_changed(
     Ok(IfChanged::New(opened, hop))
 }
 
-/// Fails with `SourceChanged` unless `url` is still the cached version. Asks for one byte at most. Returns the hop.
-pub(crate) async fn prove(query: &QueryContext, url: &Url, cached: &Opened) -> Result<u32> {
+/// Fails with `SourceChanged` unless `url` is still the cached version. Asks for one byte at most. Returns the hop, and how long
+/// the answer may be used.
+pub(crate) async fn prove(query: &QueryContext, url: &Url, cached: &Opened) -> Result<(u32, Lifetime)> {
     let opener = Opener::new(query, url, How { tail: FOOTER, ranged: true, displaces: false });
     let ask = Ask {
         if_none_match: opener.condition(cached),
         ..opener.ask_for(RangeSpec::Bounded(0..1), Cause::Validation, 1)
     };
     match exchange(query, ask).await? {
-        Answer::NotModified { hop, .. } => Ok(hop),
-        answer => expect_same(answer, &cached.version, &(0..1), &opener.shown).map(|got| got.hop),
+        Answer::NotModified { hop, lifetime, .. } => Ok((hop, lifetime)),
+        answer => expect_same(answer, &cached.version, &(0..1), &opener.shown).map(|got| (got.hop, got.lifetime)),
     }
 }
 
@@ -127,7 +129,7 @@ impl<'a> Opener<'a> {
 
     fn ask_for(&self, range: RangeSpec, cause: Cause, hop: u32) -> Ask<'a> {
         let bound = self.query.client.settings.small_file;
-        Ask { url: self.url, range: Some(range), bound, if_match: None, if_none_match: None, cause, hop }
+        Ask { url: self.url, range: Some(range), bound, if_match: None, if_none_match: None, expects: None, cause, hop }
     }
 
     async fn ask(&self, range: RangeSpec, cause: Cause, hop: u32) -> Result<Answer> {
@@ -172,7 +174,8 @@ impl<'a> Opener<'a> {
     /// A small file as a whole: one byte more than its bound is asked for, so that a shorter body is known to be complete.
     async fn whole(&self, size: u64) -> Result<End> {
         let range = RangeSpec::Bounded(0..self.query.client.settings.small_file + 1);
-        self.end_or_again(self.ask(range, Cause::Body, 1).await?, size).await
+        let ask = Ask { expects: Some(size), ..self.ask_for(range, Cause::Body, 1) };
+        self.end_or_again(exchange(self.query, ask).await?, size).await
     }
 
     async fn suffix(&self) -> Result<End> {
@@ -280,6 +283,7 @@ impl<'a> Opener<'a> {
                 range: Some(RangeSpec::Bounded(missing.clone())),
                 bound: 0,
                 if_none_match: None,
+                expects: None,
                 if_match: version.strong_etag().filter(|_| self.query.client.capabilities.conditional_headers),
                 cause: Cause::Footer,
                 hop: hop + 1,

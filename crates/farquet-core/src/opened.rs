@@ -35,6 +35,10 @@ impl Opened {
         Arc::clone(&self.metadata.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
+    pub(crate) fn put_metadata(&self, metadata: Arc<ParquetMetaData>) {
+        *self.metadata.lock().unwrap_or_else(PoisonError::into_inner) = metadata;
+    }
+
     /// The memory that its metadata takes.
     pub(crate) fn footer_bytes(&self) -> u64 {
         self.metadata().memory_size() as u64

@@ -4,7 +4,7 @@
 //! beginning: files that came from a cache are proved by the data that is read of them, or by [`Snapshot::prove`].
 
 use std::collections::{HashMap, HashSet};
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures::future::try_join_all;
@@ -37,6 +37,7 @@ pub struct Snapshot {
     holdable: Arc<AtomicI64>,
     /// What an earlier query knew has shown to be stale: nothing is taken on trust any more.
     wary: AtomicBool,
+    generation: AtomicU64,
 }
 
 impl Snapshot {
@@ -54,7 +55,7 @@ impl Snapshot {
     fn since(client: Arc<Client>, began: Moment) -> Self {
         let holdable = i64::try_from(client.settings.held_bytes_per_query).unwrap_or(i64::MAX);
         let (files, wary) = (Mutex::default(), AtomicBool::new(false));
-        Self { client, began, files, holdable: Arc::new(AtomicI64::new(holdable)), wary }
+        Self { client, began, files, holdable: Arc::new(AtomicI64::new(holdable)), wary, generation: AtomicU64::new(0) }
     }
 
     /// An empty snapshot that begins now, after a file of this one has changed. It takes nothing that is known from before on
@@ -67,13 +68,20 @@ impl Snapshot {
     }
 
     /// Lets go of the files that came from a cache and were never proved, since one of them has shown to be stale. No answer
-    /// can rest on them. Tells whether there were any.
-    pub fn drop_unproved(&self) -> bool {
+    /// rests on them, and none will: whoever reads of them is told.
+    pub fn drop_unproved(&self) {
         let mut files = self.lock();
         let before = files.len();
-        files.retain(|_, file| file.is_proved());
+        files.retain(|_, file| !file.retire());
         self.wary.store(true, Ordering::Release);
-        files.len() < before
+        if files.len() < before {
+            self.generation.fetch_add(1, Ordering::AcqRel);
+        }
+    }
+
+    /// Grows when files are [let go of](Self::drop_unproved).
+    pub fn generation(&self) -> u64 {
+        self.generation.load(Ordering::Acquire)
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<Url, Arc<File>>> {
@@ -84,22 +92,45 @@ impl Snapshot {
     ///
     /// Fails with the first error, which cancels the others. Dropping the future cancels all requests of it.
     pub async fn open(&self, query: &Arc<QueryContext>, wanted: &[Wanted]) -> Result<Vec<Arc<File>>> {
-        let new: Vec<&Wanted> = {
+        let known = self.missing(wanted).len();
+        query.stats.cached(|count| count.hits += (wanted.len() - known) as u64);
+        // Another query may let go of files meanwhile.
+        let files = loop {
+            let missing = self.missing(wanted);
+            if !missing.is_empty() {
+                self.open_missing(query, &missing).await?;
+            }
             let files = self.lock();
-            let mut seen = HashSet::new();
-            wanted.iter().filter(|wanted| !files.contains_key(&wanted.url) && seen.insert(&wanted.url)).collect()
+            let all: Option<Vec<_>> = wanted.iter().map(|wanted| files.get(&wanted.url).cloned()).collect();
+            if let Some(all) = all {
+                break all;
+            }
         };
+        for file in &files {
+            let metadata = file.metadata();
+            query.stats.opened(metadata.num_row_groups() as u64, metadata.memory_size() as u64);
+        }
+        Ok(files)
+    }
+
+    /// Those of `wanted` that are not open, each once.
+    fn missing<'w>(&self, wanted: &'w [Wanted]) -> Vec<&'w Wanted> {
+        let files = self.lock();
+        let mut seen = HashSet::new();
+        wanted.iter().filter(|wanted| !files.contains_key(&wanted.url) && seen.insert(&wanted.url)).collect()
+    }
+
+    async fn open_missing(&self, query: &Arc<QueryContext>, missing: &[&Wanted]) -> Result<()> {
         // What is known from before may cost nothing; all else costs a request at least.
-        let unknown = new.iter().filter(|wanted| !self.client.store.knows(&wanted.url)).count();
+        let unknown = missing.iter().filter(|wanted| !self.client.store.knows(&wanted.url)).count();
         query.check_budget(unknown as u64, 0)?;
-        query.stats.cached(|count| count.hits += (wanted.len() - new.len()) as u64);
-        let fits = self.fits_the_cache(&new);
+        let fits = self.fits_the_cache(missing);
         let (ranged, displaces) = (fits == Some(false), fits == Some(true));
         // All tails are decided before the first answer: what that teaches is for the next wave.
-        let openings: Vec<_> = new
+        let openings: Vec<_> = missing
             .iter()
             .map(|wanted| {
-                let tail = self.client.hints.tail(&wanted.url, new.len());
+                let tail = self.client.hints.tail(&wanted.url, missing.len());
                 self.open_one(query, wanted, How { tail, ranged, displaces })
             })
             .collect();
@@ -109,12 +140,7 @@ impl Snapshot {
             // Whoever was first decides the version.
             files.entry(file.url().clone()).or_insert(file);
         }
-        let files: Vec<_> = wanted.iter().filter_map(|wanted| files.get(&wanted.url).cloned()).collect();
-        for file in &files {
-            let metadata = file.metadata();
-            query.stats.opened(metadata.num_row_groups() as u64, metadata.memory_size() as u64);
-        }
-        Ok(files)
+        Ok(())
     }
 
     async fn open_one(&self, query: &Arc<QueryContext>, wanted: &Wanted, how: How) -> Result<Arc<File>> {

@@ -114,9 +114,12 @@ impl Store {
         self.openings.gate().has(url) || self.caches().get(url).is_some()
     }
 
-    /// Forgets `url`, which has changed or cannot be had.
-    pub(crate) fn evict(&self, url: &Url) {
-        self.caches().remove(url);
+    /// Forgets `url`, which has changed or cannot be had, if what is kept `is_it`.
+    pub(crate) fn evict(&self, url: &Url, is_it: impl FnOnce(&Version) -> bool) {
+        let mut caches = self.caches();
+        if caches.get(url).is_some_and(|known| is_it(&known.opened.version)) {
+            caches.remove(url);
+        }
     }
 
     /// A footer has grown by its page index.
@@ -124,6 +127,9 @@ impl Store {
         let mut caches = self.caches();
         let footers = &mut caches.footers;
         if let Some(known) = footers.get(url).filter(|known| known.opened.version == opened.version).cloned() {
+            if known.opened.metadata().offset_index().is_none() {
+                known.opened.put_metadata(opened.metadata());
+            }
             let bytes = known.opened.footer_bytes();
             footers.put(url.clone(), known, bytes);
         }
@@ -137,8 +143,8 @@ impl Store {
             Looked::Joined(flight) => flight.await,
         };
         match joined {
-            // The other query's limits and luck are not this one's.
-            Err(error) if !is_about_the_file(&error) => match self.look(request, false) {
+            // The other query's limits and luck are not this one's. Of those who were disappointed one asks for all.
+            Err(error) if !is_about_the_file(&error) => match self.look(request, may_be_shared(&error)) {
                 Looked::Known(found) => Ok(found),
                 Looked::Departed(flight) | Looked::Joined(flight) => flight.await,
             },
@@ -270,6 +276,11 @@ fn is_about_the_file(error: &Error) -> bool {
     matches!(error.kind(), NotFound | Access | RangeIgnored | NotParquet | Malformed | Unsupported)
 }
 
+/// Whether those who wait may ask together once more: what is the asker's own would only meet the next one.
+fn may_be_shared(error: &Error) -> bool {
+    !matches!(error.kind(), ErrorKind::Budget | ErrorKind::Decoder)
+}
+
 /// Asks for a file, unless it is still what is `stale`, and keeps what comes.
 async fn send(
     query: Arc<QueryContext>,
@@ -292,8 +303,14 @@ async fn send(
         Ok((opened, lifetime, hop, same)) => {
             query.stats.cached(|count| if same { count.revalidated += 1 } else { count.misses += 1 });
             let known = Known { opened: Arc::clone(&opened), proved: made, fresh_until: now + lifetime.fresh_for };
-            // Without a validator nothing would ever prove it, and only the caller's word remains.
-            let provable = opened.version.reusable().is_some() || freshness != Freshness::Validate;
+            // Without a validator nothing would ever prove it, and only a promise remains.
+            let provable = match freshness {
+                _ if opened.version.reusable().is_some() => true,
+                Freshness::Validate => false,
+                // Later data could be of another version (RFC 9111 §3.4), where there is later data.
+                Freshness::Http => opened.is_complete(),
+                Freshness::Immutable => true,
+            };
             let storable = lifetime.storable || freshness != Freshness::Http;
             store.keep(&query, &url, known, how, provable && storable);
             Ok(Found { opened, hop, proved: true })
@@ -301,7 +318,11 @@ async fn send(
         Err(error) => {
             // A limit of the caller's says nothing about the file.
             if error.kind() != ErrorKind::Budget {
-                store.evict(&url);
+                let mut caches = store.caches();
+                // What was proved since is not touched by an answer of before.
+                if caches.get(&url).is_some_and(|known| known.proved < made) {
+                    caches.remove(&url);
+                }
             }
             Err(error)
         }
@@ -312,19 +333,21 @@ async fn send(
 }
 
 async fn send_for_proof(query: Arc<QueryContext>, url: Url, made: Moment, opened: Arc<Opened>) -> Result<Proof> {
+    let now = query.client.timer.now();
     let result = prove(&query, &url, &opened).await;
     let store = &query.client.store;
     match &result {
-        Ok(_) => {
+        Ok((_, lifetime)) => {
             query.stats.cached(|count| count.revalidated += 1);
             let mut caches = store.caches();
             if let Some(known) = caches.footers.get(&url).filter(|known| known.opened.version == opened.version) {
                 known.proved = known.proved.max(made);
+                known.fresh_until = known.fresh_until.max(now + lifetime.fresh_for);
             }
         }
         Err(error) if error.kind() == ErrorKind::Budget => {}
-        Err(_) => query.client.forget(&url),
+        Err(_) => query.client.forget(&url, |version| *version == opened.version),
     }
     store.proofs.gate().landed(&url, made);
-    result.map(|hop| (opened.version.clone(), hop))
+    result.map(|(hop, _)| (opened.version.clone(), hop))
 }

@@ -25,7 +25,7 @@ use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties, coop::cooperative,
 };
 use farquet_core::file::File;
-use farquet_core::scan::{Morsel, Pace, PlannedRequests, Scan};
+use farquet_core::scan::{Pace, PlannedRequests, Scan};
 use futures::{StreamExt, TryStreamExt, stream};
 
 use crate::decode::MorselReader;
@@ -142,12 +142,10 @@ impl ScanExec {
         let plan = &self.plan;
         let reads_all = self.pace() == Pace::Eager && self.dynamic.is_empty() && !streams;
         let morsels = plan.morsels(&self.parts).unwrap_or_default();
-        let read = |file: &Arc<File>| {
-            let of_file = |morsel: &&Morsel| Arc::ptr_eq(&morsel.file, file);
-            morsels.iter().filter(of_file).any(|morsel| !file.missing(&morsel.ranges).is_empty())
-        };
+        let fetched = morsels.iter().filter(|morsel| !morsel.file.missing(&morsel.ranges).is_empty());
+        let read: HashSet<*const File> = fetched.map(|morsel| Arc::as_ptr(&morsel.file)).collect();
         let files = self.files().filter(|file| !file.is_proved());
-        files.filter(|file| !(reads_all && read(file))).cloned().collect()
+        files.filter(|file| !(reads_all && read.contains(&Arc::as_ptr(file)))).cloned().collect()
     }
 
     /// The files of the scan, whether they are read or pruned.

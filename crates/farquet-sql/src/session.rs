@@ -6,7 +6,7 @@ use std::sync::Arc;
 use datafusion::common::TableReference;
 use datafusion::error::DataFusionError;
 use datafusion::execution::SessionStateBuilder;
-use datafusion::logical_expr::{DdlStatement, LogicalPlan};
+use datafusion::logical_expr::{DdlStatement, LogicalPlan, Statement as EnginePlan};
 use datafusion::physical_plan::execute_stream;
 use datafusion::prelude::{DataFrame, SessionConfig, SessionContext};
 use farquet_core::{Client, Error, ErrorKind, Freshness, Limits, QueryContext, Result, Url, location, snapshot};
@@ -157,8 +157,9 @@ impl Session {
         let mut snapshot = snapshot::Snapshot::of_query(query);
         let mut restarts = 0..RESTARTS;
         loop {
-            match self.guarded(&snapshot, query, statement).await {
-                Err(error) if error.kind() == ErrorKind::SourceChanged && restarts.next().is_some() => {
+            let mut acted = false;
+            match self.guarded(&snapshot, query, statement, &mut acted).await {
+                Err(error) if error.kind() == ErrorKind::SourceChanged && !acted && restarts.next().is_some() => {
                     snapshot = snapshot.renewed();
                     query.stats().restarted();
                 }
@@ -167,18 +168,19 @@ impl Session {
         }
     }
 
-    /// One attempt, whose panics are errors.
+    /// One attempt, whose panics are errors. Says whether it `acted` in a way that must not be repeated.
     async fn guarded(
         &self,
         snapshot: &snapshot::Snapshot,
         query: &Arc<QueryContext>,
         statement: &Statement,
+        acted: &mut bool,
     ) -> Result<QueryResult> {
-        let attempt = AssertUnwindSafe(self.attempt(snapshot, query, statement)).catch_unwind().await;
+        let attempt = AssertUnwindSafe(self.attempt(snapshot, query, statement, acted)).catch_unwind().await;
         match attempt.unwrap_or_else(|_| Err(gave_up())) {
             // Nobody is told of a column that is missing in a footer of yesterday.
             Err(error) if is_about_content(&error) => match snapshot.prove_all(query).await {
-                Err(changed) if changed.kind() == ErrorKind::SourceChanged => Err(changed),
+                Err(other) if other.kind() != ErrorKind::Budget => Err(other),
                 _ => Err(error),
             },
             result => result,
@@ -190,6 +192,7 @@ impl Session {
         snapshot: &snapshot::Snapshot,
         query: &Arc<QueryContext>,
         statement: &Statement,
+        acted: &mut bool,
     ) -> Result<QueryResult> {
         let Inner { client, engine, base, names } = self.0.as_ref();
         let statement = match statement.action()? {
@@ -207,6 +210,11 @@ impl Session {
         if acts(&plan) {
             // What is done cannot be begun anew.
             snapshot.prove(query, &files).await?;
+            *acted = writes_files(&plan);
+        }
+        if keeps_a_plan(&plan) && !files.is_empty() {
+            let message = "a plan over files cannot be kept, since they may change";
+            return Err(Error::new(ErrorKind::Query, message).hint("a view keeps the query instead"));
         }
         let frame = match plan {
             // Settings and functions belong to the session.
@@ -266,13 +274,14 @@ impl Snapshot {
     pub async fn run(&self, query: &Arc<QueryContext>, statement: &Statement) -> Result<QueryResult> {
         let mut restarts = 0..RESTARTS;
         loop {
-            match self.session.guarded(&self.files, query, statement).await {
+            let (generation, mut acted) = (self.files.generation(), false);
+            match self.session.guarded(&self.files, query, statement, &mut acted).await {
                 // What was known from before, and never was proved, is replaced.
-                Err(error)
-                    if error.kind() == ErrorKind::SourceChanged
-                        && self.files.drop_unproved()
-                        && restarts.next().is_some() =>
-                {
+                Err(error) if error.kind() == ErrorKind::SourceChanged && !acted => {
+                    self.files.drop_unproved();
+                    if self.files.generation() == generation || restarts.next().is_none() {
+                        return Err(error);
+                    }
                     query.stats().restarted();
                 }
                 result => return result,
@@ -294,10 +303,29 @@ fn only(mut statements: Vec<Statement>) -> Result<Statement> {
 
 /// Whether what stands in files may have caused `error`.
 fn is_about_content(error: &Error) -> bool {
-    matches!(error.kind(), ErrorKind::Query | ErrorKind::Schema | ErrorKind::Malformed | ErrorKind::Decoder)
+    use ErrorKind::{Decoder, Malformed, Query, Schema, Unsupported};
+    matches!(error.kind(), Query | Schema | Malformed | Unsupported | Decoder)
 }
 
 /// Whether `plan` changes something when it runs.
 fn acts(plan: &LogicalPlan) -> bool {
-    matches!(plan, LogicalPlan::Ddl(_) | LogicalPlan::Dml(_) | LogicalPlan::Copy(_))
+    match plan {
+        LogicalPlan::Ddl(_) | LogicalPlan::Dml(_) | LogicalPlan::Copy(_) => true,
+        LogicalPlan::Analyze(analyze) => acts(&analyze.input),
+        _ => false,
+    }
+}
+
+/// Whether `plan` leaves files behind, also where it fails.
+fn writes_files(plan: &LogicalPlan) -> bool {
+    match plan {
+        LogicalPlan::Copy(_) => true,
+        LogicalPlan::Analyze(analyze) => writes_files(&analyze.input),
+        _ => false,
+    }
+}
+
+/// Whether the engine keeps what `plan` was made from, beyond the query.
+fn keeps_a_plan(plan: &LogicalPlan) -> bool {
+    matches!(plan, LogicalPlan::Ddl(DdlStatement::CreateView(_)) | LogicalPlan::Statement(EnginePlan::Prepare(_)))
 }

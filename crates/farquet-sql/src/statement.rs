@@ -1,7 +1,7 @@
 //! Statements, and which of them act on the session's names rather than on rows.
 
 use datafusion::sql::parser::{DFParserBuilder, Statement as EngineStatement};
-use datafusion::sql::sqlparser::ast::{ObjectName, ObjectNamePart, ObjectType, Statement as SqlStatement};
+use datafusion::sql::sqlparser::ast::{CreateView, ObjectName, ObjectNamePart, ObjectType, Statement as SqlStatement};
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use farquet_core::redact::redact_text;
 use farquet_core::{Error, ErrorKind, Result};
@@ -81,11 +81,9 @@ impl Statement {
                 Err(Error::new(ErrorKind::Query, message).hint("COPY writes local files"))
             }
             EngineStatement::Statement(statement) => match statement.as_ref() {
-                SqlStatement::CreateView(view) if !view.materialized && view.columns.is_empty() => Ok(Action::Name {
+                SqlStatement::CreateView(view) if !view.materialized => Ok(Action::Name {
                     name: plain(&view.name)?,
-                    named: Box::new(Named::View(EngineStatement::Statement(Box::new(SqlStatement::Query(
-                        view.query.clone(),
-                    ))))),
+                    named: Box::new(Named::View(definition(view)?)),
                     replace: view.or_replace,
                     exists_ok: view.if_not_exists,
                 }),
@@ -99,6 +97,20 @@ impl Statement {
             },
             _ => Ok(Action::Run),
         }
+    }
+}
+
+/// The query of a view, with the names that the view gives its columns.
+fn definition(view: &CreateView) -> Result<EngineStatement> {
+    let query = EngineStatement::Statement(Box::new(SqlStatement::Query(view.query.clone())));
+    if view.columns.is_empty() {
+        return Ok(query);
+    }
+    let columns: Vec<String> = view.columns.iter().map(|column| column.name.to_string()).collect();
+    let renamed = format!("SELECT * FROM ({query}) AS named ({})", columns.join(", "));
+    match parse(&renamed)?.pop() {
+        Some(Statement(renamed)) => Ok(renamed),
+        None => Ok(query),
     }
 }
 

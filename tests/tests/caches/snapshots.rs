@@ -136,3 +136,18 @@ async fn one_version_of_each_file_for_all_queries_while_somebody_writes() {
     }
     assert!(answered > 28 * STATEMENTS.len(), "{answered}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn all_queries_of_it_survive_one_stale_file() {
+    let origin = Origin::builder().file("/1", large(1)).file("/2", large(1)).start().await;
+    let session = session();
+    let sql = [over(&origin, &["/1", "/2"], BY_VERSION), over(&origin, &["/1"], "SELECT v, min(n) FROM t GROUP BY v")];
+    answer(&session, &sql[0]).await;
+    origin.put("/1", large(2));
+    let snapshot = session.snapshot();
+    let queries: Vec<_> = (0..8).map(|n| on(&snapshot, &sql[n % 2])).collect();
+    for (n, found) in futures::future::join_all(queries).await.into_iter().enumerate() {
+        let expected = if n % 2 == 0 { vec![large_row(1), large_row(2)] } else { vec!["2|2000000000".to_owned()] };
+        assert_eq!(found.expect("rows"), expected);
+    }
+}

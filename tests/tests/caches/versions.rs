@@ -215,3 +215,18 @@ async fn weak_and_missing_tags_are_never_used_again() {
         }
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn views_are_queries_and_not_plans_of_yesterday() {
+    for (old, new) in [(tiny(1), tiny(2)), (large(1), large(2))] {
+        let origin = Origin::builder().file("/1", old).start().await;
+        let session = session();
+        let sql = over(&origin, &["/1"], "CREATE VIEW w (a, \"B\") AS SELECT v, n FROM t ");
+        answer(&session, &sql).await;
+        assert_eq!(answer(&session, "SELECT max(a), min(\"B\") FROM w").await.rows, ["1|1000000000"]);
+        origin.put("/1", new);
+        assert_eq!(answer(&session, "SELECT max(a), min(\"B\") FROM w").await.rows, ["2|2000000000"]);
+        let error = refusal(&session, &over(&origin, &["/1"], "PREPARE p AS SELECT max(v) FROM t ")).await;
+        assert_eq!(error.kind(), ErrorKind::Query, "{error:?}");
+    }
+}
