@@ -18,6 +18,11 @@ use crate::error::{Error, ErrorKind, Result};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Moment(u64);
 
+impl Moment {
+    /// Before all requests.
+    pub(crate) const BEGINNING: Self = Self(0);
+}
+
 /// Deals out moments.
 #[derive(Debug, Default)]
 pub(crate) struct Moments(AtomicU64);
