@@ -13,7 +13,6 @@ mod ipc;
 mod json;
 mod markdown;
 mod parquet;
-mod plain;
 mod sink;
 mod target;
 mod text;

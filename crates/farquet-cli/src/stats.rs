@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use farquet_core::stats::Report;
+use farquet_core::validator::Grade;
 use indicatif::DecimalBytes;
 use serde_json::{Map, Value, json};
 
@@ -60,6 +61,7 @@ pub(crate) fn json(report: &Report, rows: u64, wall: Duration) -> String {
             }),
         ),
         ("footer_bytes", json!(report.footer_bytes)),
+        ("validators", json!(report.grade.map(Grade::as_str))),
         (
             "resident",
             json!({

@@ -14,7 +14,7 @@ use crate::error::Result;
 use crate::fetch::{Capabilities, Fetch};
 use crate::flights::{Moment, Moments};
 use crate::freshness::Freshness;
-use crate::origin::Origins;
+use crate::origin::{Origin, Origins};
 use crate::stats::{QueryStats, Report};
 use crate::store::{Store, Usage};
 use crate::timer::Timer;
@@ -101,11 +101,9 @@ impl Client {
     /// A client on `fetch`.
     pub fn new(fetch: Arc<dyn Fetch>, timer: Arc<dyn Timer>, settings: Settings) -> Arc<Self> {
         let capabilities = fetch.capabilities();
-        let requests = settings.requests_per_origin.unwrap_or(capabilities.requests_per_origin);
         let holdable = AtomicI64::new(i64::try_from(settings.held_bytes).unwrap_or(i64::MAX));
-        let origins = Origins::new(requests);
         let store = Store::new(&settings);
-        let (hints, moments) = (Hints::default(), Moments::default());
+        let (origins, hints, moments) = (Origins::default(), Hints::default(), Moments::default());
         Arc::new(Self { fetch, timer, settings, capabilities, origins, hints, store, moments, holdable })
     }
 
@@ -136,9 +134,13 @@ impl Client {
         self.settings.bytes_in_flight.unwrap_or(self.capabilities.bytes_in_flight)
     }
 
-    /// Requests in flight to one origin at most.
-    pub(crate) fn requests_per_origin(&self) -> usize {
-        self.settings.requests_per_origin.unwrap_or(self.capabilities.requests_per_origin)
+    /// Requests in flight to the origin of `url` at most.
+    pub(crate) fn requests_at_once(&self, url: &Url) -> usize {
+        self.settings.requests_per_origin.unwrap_or_else(|| self.fetch.requests_at_once(url))
+    }
+
+    pub(crate) fn origin(&self, url: &Url) -> Arc<Origin> {
+        self.origins.of(url, || self.requests_at_once(url))
     }
 
     /// Begins a query's account: now, before any of its work is polled.
@@ -210,7 +212,7 @@ pub(crate) struct Hints {
 
 #[derive(Debug, Clone, Copy)]
 struct SetHint {
-    /// The longest tail that a footer of the set needed.
+    /// The longest tail that a footer of the set needed; 0 if none was read.
     tail: u64,
     /// The smallest file seen.
     smallest: u64,
@@ -245,11 +247,22 @@ impl Hints {
         let first = first_tail(files);
         let known = self.sets.lock().unwrap_or_else(PoisonError::into_inner).get(data_set(url)).copied();
         match known {
+            None | Some(SetHint { tail: 0, .. }) => first,
             // A shorter tail only where no file of the set would have fitted the first one anyway.
             Some(set) if set.smallest > first => (set.tail + set.tail / 8).next_multiple_of(4 << 10).min(LONGEST_TAIL),
             Some(set) => first.max(set.tail + set.tail / 8).min(LONGEST_TAIL),
-            None => first,
         }
+    }
+
+    /// Whether the files beside `url` are small, as far as they were seen: none above `bound`, or none below.
+    pub(crate) fn small(&self, url: &Url, bound: u64) -> Option<bool> {
+        let set = self.sets.lock().unwrap_or_else(PoisonError::into_inner).get(data_set(url)).copied()?;
+        Some(set.smallest <= bound)
+    }
+
+    /// `url` has `size` bytes; of its footer nothing is known.
+    pub(crate) fn saw(&self, url: &Url, size: u64) {
+        self.learn(url, size, 0);
     }
 
     /// A footer of `url` needed the last `tail` bytes of `size`.

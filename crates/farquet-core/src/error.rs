@@ -13,6 +13,8 @@ pub enum ErrorKind {
     Location,
     /// The exchange did not complete: connection, TLS, time, redirects.
     Network,
+    /// The browser keeps the answer from the page, since the server does not allow other sites to read it.
+    Cors,
     /// 404 or 410.
     NotFound,
     /// 401 or 403; also a signed link that has expired.
@@ -39,6 +41,8 @@ pub enum ErrorKind {
     Budget,
     /// The SQL: its syntax, names or types, or an operator that failed on the data.
     Query,
+    /// The query needs more memory than it may have.
+    Memory,
     /// A decoder gave up in a way that it should not have.
     Decoder,
 }
@@ -107,9 +111,14 @@ impl Error {
         let hint = match error.kind() {
             FetchErrorKind::Tls => Some("the server's certificate is checked against the system's roots"),
             FetchErrorKind::Timeout => Some("a longer idle timeout may help"),
+            FetchErrorKind::Cors => Some(
+                "the server has to send 'Access-Control-Allow-Origin: *', and best also \
+                 'Access-Control-Expose-Headers: ETag, Content-Range'",
+            ),
             _ => None,
         };
-        let new = Self::new(ErrorKind::Network, error.to_string()).at(url).caused_by(error);
+        let kind = if error.kind() == FetchErrorKind::Cors { ErrorKind::Cors } else { ErrorKind::Network };
+        let new = Self::new(kind, error.to_string()).at(url).caused_by(error);
         match hint {
             Some(hint) => new.hint(hint),
             None => new,

@@ -13,10 +13,11 @@ use url::Url;
 
 use crate::client::QueryContext;
 use crate::error::{Error, ErrorKind, Result};
-use crate::fetch::{FetchBody, FetchError, FetchErrorKind, FetchRequest, FetchResponse};
+use crate::fetch::{CacheMode, FetchBody, FetchError, FetchErrorKind, FetchRequest, FetchResponse};
 use crate::freshness::Lifetime;
-use crate::judge::{self, BodyPart, Conditions, Verdict};
+use crate::judge::{self, Asked, BodyPart, Verdict};
 use crate::origin::Origin;
+use crate::patience::{Again, Failure, jitter, turned_away};
 use crate::range::RangeSpec;
 use crate::redact::display_url;
 use crate::stats::{Cause, RequestRecord};
@@ -26,6 +27,8 @@ use crate::validator::Version;
 #[derive(Debug, Clone)]
 pub(crate) struct Ask<'a> {
     pub url: &'a Url,
+    /// Only the head, with a range of everything: no coding is then applied, and the length is the object's.
+    pub head_only: bool,
     /// `None`: the whole object.
     pub range: Option<RangeSpec>,
     /// The most that is read of a whole object that comes although a range was asked.
@@ -44,10 +47,23 @@ pub(crate) struct Ask<'a> {
 #[derive(Debug)]
 pub(crate) enum Answer {
     Bytes(Box<Received>),
-    NotSatisfiable { total: Option<u64>, hop: u32 },
-    WholeTooLarge { total: Option<u64>, hop: u32 },
-    Changed { version: Version },
-    NotModified { lifetime: Lifetime, final_url: Url, hop: u32 },
+    NotSatisfiable {
+        total: Option<u64>,
+        hop: u32,
+    },
+    /// No bytes: the object is larger than may be read of it, or only its size was asked.
+    WholeTooLarge {
+        total: Option<u64>,
+        hop: u32,
+    },
+    Changed {
+        version: Version,
+    },
+    NotModified {
+        lifetime: Lifetime,
+        final_url: Url,
+        hop: u32,
+    },
 }
 
 /// Bytes of one version of an object.
@@ -63,26 +79,6 @@ pub(crate) struct Received {
     pub lifetime: Lifetime,
     pub hop: u32,
 }
-
-/// Why an attempt failed, and what may be done about it.
-struct Failure {
-    error: Error,
-    again: Again,
-}
-
-enum Again {
-    No,
-    /// The answer was wrong: once more, past all caches.
-    Once,
-    /// After a wait: the server's own, or a growing random one.
-    Later(Option<Duration>),
-}
-
-/// The waits between attempts: full jitter below a doubling bound.
-const FIRST_WAIT: Duration = Duration::from_millis(100);
-const LONGEST_WAIT: Duration = Duration::from_secs(10);
-/// A server's `Retry-After` is obeyed up to this.
-const PATIENCE: Duration = Duration::from_mins(1);
 
 /// The beginning of a body whose connection broke.
 struct Kept {
@@ -122,6 +118,10 @@ pub(crate) async fn exchange(query: &QueryContext, ask: Ask<'_>) -> Result<Answe
             },
             Err(failure) => failure,
         };
+        if ask.head_only {
+            // There are other ways, and a refused HEAD is refused again.
+            return Err(failure.error);
+        }
         let wait = match failure.again {
             Again::Once if !past_caches => {
                 past_caches = true;
@@ -147,11 +147,6 @@ pub(crate) async fn exchange(query: &QueryContext, ask: Ask<'_>) -> Result<Answe
 
 fn changed_between(shown: &str) -> Error {
     Error::new(ErrorKind::SourceChanged, "the file changed while a broken transfer was resumed").at(shown)
-}
-
-fn jitter(attempt: u32) -> Duration {
-    let bound = FIRST_WAIT.saturating_mul(1 << attempt.min(10)).min(LONGEST_WAIT);
-    bound.mul_f64(fastrand::f64())
 }
 
 /// Puts what was kept before the rest; `None` if they are not of one version.
@@ -197,7 +192,24 @@ struct Account<'a> {
     measuring: Option<&'a Origin>,
 }
 
-impl Account<'_> {
+impl<'a> Account<'a> {
+    fn begin(query: &'a QueryContext, ask: &Ask<'_>, method: &Method, shown: &str, asked: u64) -> Self {
+        let mut account = Self { query, record: None, asked, measuring: None };
+        account.record = Some(RequestRecord {
+            start: account.since_began(),
+            first_byte: None,
+            end: Duration::ZERO,
+            method: method.to_string(),
+            url: shown.to_owned(),
+            range: ask.range.as_ref().map(RangeSpec::to_string),
+            status: None,
+            bytes: 0,
+            cause: ask.cause,
+            hop: ask.hop,
+        });
+        account
+    }
+
     fn since_began(&self) -> Duration {
         self.query.client.timer.now() - self.query.stats.began()
     }
@@ -239,7 +251,7 @@ async fn attempt(
     kept: &mut Option<Kept>,
 ) -> Result<Answer, Failure> {
     let client = &query.client;
-    let origin = client.origins.of(ask.url);
+    let origin = client.origin(ask.url);
     let permit = loop {
         let permit = origin.limiter.acquire().await;
         match origin.wait_before_sending(client.timer.now()) {
@@ -250,29 +262,23 @@ async fn attempt(
             }
         }
     };
-    let asked = ask.range.as_ref().map_or(ask.bound, RangeSpec::length);
+    let method = if ask.head_only { Method::HEAD } else { Method::GET };
+    let asked = if ask.head_only { 0 } else { ask.range.as_ref().map_or(ask.bound, RangeSpec::length) };
     let asked = ask.expects.map_or(asked, |expected| expected.min(asked));
     query.budget.take(asked).map_err(|error| Failure { error, again: Again::No })?;
-    query.stats.sent(Method::GET.as_str(), ask.hop);
+    query.stats.sent(method.as_str(), ask.hop);
     query.earn_retry();
     let sent = client.timer.now();
-    let mut account = Account { query, record: None, asked, measuring: None };
-    account.record = Some(RequestRecord {
-        start: account.since_began(),
-        first_byte: None,
-        end: Duration::ZERO,
-        method: Method::GET.to_string(),
-        url: shown.to_owned(),
-        range: ask.range.as_ref().map(RangeSpec::to_string),
-        status: None,
-        bytes: 0,
-        cause: ask.cause,
-        hop: ask.hop,
-    });
+    let mut account = Account::begin(query, ask, &method, shown, asked);
 
-    let request = request(ask, past_caches);
+    let request = request(ask, method, past_caches, client.capabilities.http_cache);
+    let cached = request.cache == CacheMode::Revalidate;
     let response = match idle(query, client.fetch.fetch(request)).await {
         Ok(response) => response,
+        // What a page without CORS left in the cache is no answer for one with it.
+        Err(error) if error.kind() == FetchErrorKind::Cors && cached => {
+            return Err(Failure { error: Error::from_fetch(error, shown), again: Again::Once });
+        }
         Err(error) => {
             if error.kind() == FetchErrorKind::Timeout {
                 origin.limiter.rejected(&permit, client.timer.now());
@@ -287,10 +293,22 @@ async fn attempt(
         return Err(turned_away(query, &origin, &permit, status, &headers, shown));
     }
     origin.limiter.succeeded(client.timer.now());
-    let conditions = Conditions { matching: ask.if_match.is_some(), changed: ask.if_none_match.is_some() };
-    let verdict = judge::judge(ask.range.as_ref(), ask.bound, conditions, status, &headers)
-        .map_err(|error| distrusted(error.at(shown)))?;
     let version = |total| judge::version(&headers, total);
+    if headers.contains_key(header::CONTENT_RANGE) {
+        origin.show_ranges();
+    }
+    if ask.head_only {
+        let total = judge::size(status, &headers).map_err(|error| distrusted(error.at(shown)))?;
+        return Ok(Answer::WholeTooLarge { total, hop });
+    }
+    let asked = Asked {
+        range: ask.range.as_ref(),
+        bound: ask.bound,
+        matching: ask.if_match.is_some(),
+        changed: ask.if_none_match.is_some(),
+        decoded: client.capabilities.http_cache,
+    };
+    let verdict = judge::judge(asked, status, &headers).map_err(|error| distrusted(error.at(shown)))?;
     match verdict {
         Verdict::NotSatisfiable { total } => Ok(Answer::NotSatisfiable { total, hop }),
         Verdict::WholeTooLarge { total } => Ok(Answer::WholeTooLarge { total, hop }),
@@ -309,7 +327,9 @@ async fn attempt(
             account.measuring = Some(&origin);
             let reader = Reader { query, ask, shown, part, version: version(None) };
             let read = reader.read(body, &mut account, kept).await?;
-            let Some((bytes, part)) = read else { return Ok(Answer::WholeTooLarge { total: None, hop }) };
+            let Some((bytes, part)) = read else {
+                return Ok(Answer::WholeTooLarge { total: None, hop });
+            };
             let content_type = headers.get(header::CONTENT_TYPE).and_then(|t| t.to_str().ok()).map(str::to_owned);
             let version = version(part.total);
             let (offset, total, lifetime) = (part.offset, part.total, Lifetime::of(&headers));
@@ -327,7 +347,7 @@ async fn attempt(
     }
 }
 
-fn request(ask: &Ask<'_>, past_caches: bool) -> FetchRequest {
+fn request(ask: &Ask<'_>, method: Method, past_caches: bool, http_cache: bool) -> FetchRequest {
     let mut headers = HeaderMap::new();
     // Offsets in a coded body mean nothing.
     headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
@@ -340,11 +360,16 @@ fn request(ask: &Ask<'_>, past_caches: bool) -> FetchRequest {
     if let Some(tag) = ask.if_none_match.and_then(|tag| HeaderValue::from_str(tag).ok()) {
         headers.insert(header::IF_NONE_MATCH, tag);
     }
-    if past_caches {
-        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    if ask.head_only {
+        headers.insert(header::RANGE, HeaderValue::from_static("bytes=0-"));
     }
-    // The caches of browsers are known to return wrong bytes for ranges.
-    FetchRequest { method: Method::GET, url: ask.url.clone(), headers, no_store: ask.range.is_some() || past_caches }
+    let cache = match ask.range {
+        _ if past_caches => CacheMode::Reload,
+        None if http_cache && !ask.head_only => CacheMode::Revalidate,
+        // The caches of browsers are known to return wrong bytes for ranges.
+        _ => CacheMode::NoStore,
+    };
+    FetchRequest { method, url: ask.url.clone(), headers, cache }
 }
 
 /// Fails with `Timeout` when nothing happens for the idle time.
@@ -370,46 +395,6 @@ fn transport(error: FetchError, shown: &str) -> Failure {
 fn distrusted(error: Error) -> Failure {
     let again = if error.kind() == ErrorKind::BadResponse { Again::Once } else { Again::No };
     Failure { error, again }
-}
-
-/// A status that may pass: the origin's limit falls, and its `Retry-After` holds for everyone.
-fn turned_away(
-    query: &QueryContext,
-    origin: &Origin,
-    permit: &crate::limiter::Permit,
-    status: StatusCode,
-    headers: &HeaderMap,
-    shown: &str,
-) -> Failure {
-    let now = query.client.timer.now();
-    let error = judge::status_error(status).at(shown);
-    if !matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE) {
-        return Failure { error, again: Again::Later(None) };
-    }
-    origin.limiter.rejected(permit, now);
-    match retry_after(headers) {
-        Some(wait) if wait > PATIENCE => {
-            let hint = format!("the server asks to come back in {} s", wait.as_secs());
-            Failure { error: error.hint(hint), again: Again::No }
-        }
-        Some(wait) => {
-            origin.hold_until(now + wait);
-            // A little apart, so that those who were turned away together do not come back together.
-            Failure { error, again: Again::Later(Some(wait + jitter(0))) }
-        }
-        None => Failure { error, again: Again::Later(None) },
-    }
-}
-
-/// `Retry-After` (RFC 9110 §10.2.3) in seconds, or as a date read by the server's own clock.
-fn retry_after(headers: &HeaderMap) -> Option<Duration> {
-    let text = |name| headers.get(name)?.to_str().ok().map(str::trim);
-    let wait = text(header::RETRY_AFTER)?;
-    if let Ok(seconds) = wait.parse() {
-        return Some(Duration::from_secs(seconds));
-    }
-    let date = |text| httpdate::parse_http_date(text).ok();
-    date(wait)?.duration_since(date(text(header::DATE)?)?).ok()
 }
 
 /// Reads one body within its limits.

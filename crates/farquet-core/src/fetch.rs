@@ -28,6 +28,11 @@ pub trait Fetch: Debug + Send + Sync + 'static {
     /// What this backend can do cheaply.
     fn capabilities(&self) -> Capabilities;
 
+    /// Requests in flight to the origin of `url` that the transport carries without queueing them itself.
+    fn requests_at_once(&self, _url: &Url) -> usize {
+        self.capabilities().requests_per_origin
+    }
+
     /// How many connections this backend has opened so far, where it can know.
     fn connections_opened(&self) -> Option<u64> {
         None
@@ -41,6 +46,9 @@ pub struct Capabilities {
     pub suffix_ranges: bool,
     /// `If-Match` and `If-None-Match` cost no extra exchange.
     pub conditional_headers: bool,
+    /// Whole bodies pass through an HTTP cache below the seam, which revalidates them ([`CacheMode::Revalidate`]) and undoes
+    /// content codings: `Content-Length` may then be that of a coded body. Headers may be hidden from the caller.
+    pub http_cache: bool,
     /// Requests in flight to one origin that the transport carries without queueing them itself.
     pub requests_per_origin: usize,
     /// Bytes fetched and not yet decoded, for all scans of a query.
@@ -58,8 +66,19 @@ pub struct FetchRequest {
     pub url: Url,
     /// Headers as they are to be sent.
     pub headers: HeaderMap,
-    /// Neither read nor fill any HTTP cache below the seam.
-    pub no_store: bool,
+    /// What HTTP caches on the way may do.
+    pub cache: CacheMode,
+}
+
+/// What HTTP caches below the seam, or behind it, may do with a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum CacheMode {
+    /// A cache below the seam neither answers nor keeps the answer.
+    NoStore,
+    /// A cache below the seam may answer with what the origin has just said is current.
+    Revalidate,
+    /// No cache answers, neither below the seam nor behind it (`Cache-Control: no-cache`, RFC 9111 §5.2.1.4).
+    Reload,
 }
 
 impl Debug for FetchRequest {

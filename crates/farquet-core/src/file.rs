@@ -165,8 +165,8 @@ impl File {
     /// What it costs to reach this file's origin, as measured so far.
     pub fn cost(&self) -> Cost {
         let client = &self.client;
-        let origin = client.origins.of(&self.url);
-        let parallel = client.requests_per_origin();
+        let origin = client.origin(&self.url);
+        let parallel = client.requests_at_once(&self.url);
         let largest = client.capabilities.largest_request;
         Cost { latency: origin.latency(), bandwidth: origin.bandwidth(), parallel, largest }
     }
@@ -267,6 +267,7 @@ impl File {
         let version = &self.opened.version;
         let ask = Ask {
             url,
+            head_only: false,
             range: Some(RangeSpec::Bounded(range.clone())),
             // A whole body instead of a part is taken if it is small.
             bound: self.opened.size.min(self.client.settings.small_file),

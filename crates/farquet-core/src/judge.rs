@@ -41,23 +41,24 @@ pub(crate) struct BodyPart {
     pub whole: bool,
 }
 
-/// Which conditions a request named.
+/// What a GET asked.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Conditions {
-    /// `If-Match`.
+pub(crate) struct Asked<'a> {
+    /// `None`: everything, up to `bound` bytes.
+    pub range: Option<&'a RangeSpec>,
+    /// The most that is read of a whole object.
+    pub bound: u64,
+    /// `If-Match` was sent.
     pub matching: bool,
-    /// `If-None-Match`.
+    /// `If-None-Match` was sent.
     pub changed: bool,
+    /// A coding of a whole object was undone on the way.
+    pub decoded: bool,
 }
 
-/// Reads the head of an answer to a GET of `range` (`None`: everything, up to `bound` bytes).
-pub(crate) fn judge(
-    range: Option<&RangeSpec>,
-    bound: u64,
-    conditions: Conditions,
-    status: StatusCode,
-    headers: &HeaderMap,
-) -> Result<Verdict> {
+/// Reads the head of an answer to a GET.
+pub(crate) fn judge(asked: Asked<'_>, status: StatusCode, headers: &HeaderMap) -> Result<Verdict> {
+    let Asked { range, bound, .. } = asked;
     match status {
         StatusCode::PARTIAL_CONTENT => {
             refuse_coding(headers)?;
@@ -66,6 +67,7 @@ pub(crate) fn judge(
             };
             partial(range, headers).map(Verdict::Body)
         }
+        StatusCode::OK if asked.decoded && range.is_none() => Ok(decoded(bound, headers)),
         StatusCode::OK => {
             refuse_coding(headers)?;
             whole(range, bound, headers)
@@ -73,9 +75,9 @@ pub(crate) fn judge(
         StatusCode::RANGE_NOT_SATISFIABLE if range.is_some() => {
             Ok(Verdict::NotSatisfiable { total: content_range(headers).and_then(|range| range.total) })
         }
-        StatusCode::NOT_MODIFIED if conditions.changed => Ok(Verdict::NotModified),
+        StatusCode::NOT_MODIFIED if asked.changed => Ok(Verdict::NotModified),
         StatusCode::NOT_MODIFIED => Err(bad("304 (not modified) to a request that named no validator")),
-        StatusCode::PRECONDITION_FAILED if conditions.matching => Ok(Verdict::Changed),
+        StatusCode::PRECONDITION_FAILED if asked.matching => Ok(Verdict::Changed),
         _ => Err(status_error(status)),
     }
 }
@@ -164,6 +166,27 @@ fn whole(range: Option<&RangeSpec>, bound: u64, headers: &HeaderMap) -> Result<V
     Ok(Verdict::Body(BodyPart { offset: Some(0), length: total, limit: allowed, total, whole: true }))
 }
 
+/// The whole object, whose coding may have been undone: only the stream tells its length. One that is announced as too long, and
+/// not visibly coded, is not begun.
+fn decoded(bound: u64, headers: &HeaderMap) -> Verdict {
+    match content_length(headers).filter(|length| *length > bound && refuse_coding(headers).is_ok()) {
+        Some(total) => Verdict::WholeTooLarge { total: Some(total) },
+        None => Verdict::Body(BodyPart { offset: Some(0), length: None, limit: bound, total: None, whole: true }),
+    }
+}
+
+/// The object's size, from the head of an answer to a HEAD of everything as a range.
+pub(crate) fn size(status: StatusCode, headers: &HeaderMap) -> Result<Option<u64>> {
+    match status {
+        StatusCode::OK | StatusCode::PARTIAL_CONTENT => {
+            refuse_coding(headers)?;
+            Ok(content_range(headers).and_then(|range| range.total).or_else(|| content_length(headers)))
+        }
+        StatusCode::RANGE_NOT_SATISFIABLE => Ok(content_range(headers).and_then(|range| range.total)),
+        _ => Err(status_error(status)),
+    }
+}
+
 /// What a status that is no answer means to the caller.
 pub(crate) fn status_error(status: StatusCode) -> Error {
     let kind = match status {
@@ -203,7 +226,11 @@ mod tests {
     }
 
     fn partial(asked: &RangeSpec, pairs: &[(&'static str, &str)]) -> Result<Verdict> {
-        judge(Some(asked), BOUND, Conditions::default(), StatusCode::PARTIAL_CONTENT, &headers(pairs))
+        judge(
+            Asked { range: Some(asked), bound: BOUND, ..Asked::default() },
+            StatusCode::PARTIAL_CONTENT,
+            &headers(pairs),
+        )
     }
 
     fn kind(result: Result<Verdict>) -> ErrorKind {
@@ -261,7 +288,8 @@ mod tests {
     #[test]
     fn two_hundred_to_a_range() {
         let ask = RangeSpec::Bounded(10..20);
-        let ok = |pairs: &[_]| judge(Some(&ask), BOUND, Conditions::default(), StatusCode::OK, &headers(pairs));
+        let asked = Asked { range: Some(&ask), bound: BOUND, ..Asked::default() };
+        let ok = |pairs: &[_]| judge(asked, StatusCode::OK, &headers(pairs));
         let part = BodyPart { offset: Some(0), length: Some(80), limit: BOUND, total: Some(80), whole: true };
         assert_eq!(ok(&[("content-length", "80")]).ok(), Some(Verdict::Body(part)));
         let large = Verdict::WholeTooLarge { total: Some(101) };
@@ -271,10 +299,34 @@ mod tests {
     }
 
     #[test]
+    fn a_length_that_may_be_of_a_coded_body_only_bounds() {
+        let asked = Asked { bound: BOUND, decoded: true, ..Asked::default() };
+        let ok = |pairs: &[_]| judge(asked, StatusCode::OK, &headers(pairs)).ok();
+        let stream = BodyPart { offset: Some(0), length: None, limit: BOUND, total: None, whole: true };
+        assert_eq!(ok(&[("content-length", "80")]), Some(Verdict::Body(stream)));
+        assert_eq!(ok(&[("content-length", "101")]), Some(Verdict::WholeTooLarge { total: Some(101) }));
+        let coded = [("content-length", "101"), ("content-encoding", "gzip")];
+        assert!(matches!(ok(&coded), Some(Verdict::Body(_))), "what is announced is not the object's length");
+        let ranged = Asked { range: Some(&RangeSpec::Bounded(0..10)), ..asked };
+        assert_eq!(kind(judge(ranged, StatusCode::PARTIAL_CONTENT, &headers(&coded))), ErrorKind::BadResponse);
+    }
+
+    #[test]
+    fn a_head_of_everything_tells_the_size() {
+        let told = |status, pairs: &[_]| size(status, &headers(pairs)).ok().flatten();
+        let hidden = [("content-length", "80")];
+        assert_eq!(told(StatusCode::PARTIAL_CONTENT, &hidden), Some(80));
+        assert_eq!(told(StatusCode::OK, &hidden), Some(80));
+        assert_eq!(told(StatusCode::RANGE_NOT_SATISFIABLE, &[("content-range", "bytes */0")]), Some(0));
+        assert_eq!(told(StatusCode::FORBIDDEN, &hidden), None);
+        assert_eq!(told(StatusCode::OK, &[("content-length", "80"), ("content-encoding", "gzip")]), None);
+    }
+
+    #[test]
     fn conditional_answers_only_to_conditions() {
         let ask = |named, status| {
-            let conditions = Conditions { matching: named, changed: named };
-            judge(None, BOUND, conditions, status, &HeaderMap::new())
+            let asked = Asked { bound: BOUND, matching: named, changed: named, ..Asked::default() };
+            judge(asked, status, &HeaderMap::new())
         };
         assert_eq!(ask(true, StatusCode::NOT_MODIFIED).ok(), Some(Verdict::NotModified));
         assert_eq!(kind(ask(false, StatusCode::NOT_MODIFIED)), ErrorKind::BadResponse);

@@ -9,7 +9,7 @@
 //! | [`fetch`], [`timer`] | the seam to a backend | any policy |
 //! | [`range`], [`validator`], [`location`], [`plan`], [`trust`] | the vocabulary, as pure functions | I/O |
 //! | `judge` | compares an answer's head with what was asked | read bodies, retry |
-//! | `exchange` | one logical request: limits, retries, resumption, accounts | decide what to ask |
+//! | `exchange`, `patience` | one logical request: limits, retries, resumption, accounts | decide what to ask |
 //! | `origin`, `limiter` | what was learned about an origin: load, link, refusals | outlive the session |
 //! | `open`, `opened`, `footer` | from a URL to checked metadata | read data |
 //! | `expect` | holds an answer against the version that was pinned | send requests |
@@ -47,6 +47,7 @@ mod limiter;
 mod open;
 mod opened;
 mod origin;
+mod patience;
 mod store;
 
 pub use budget::Limits;

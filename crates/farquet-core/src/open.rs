@@ -1,7 +1,10 @@
 //! Opening one file: the fewest requests from a URL to its footer, on whatever server.
 //!
 //! Natively one suffix range: it needs no size and tells it. A server that refuses or misanswers suffix ranges is asked for
-//! the file's beginning instead, whose answer tells the size, and that is remembered for its origin. HEAD is never sent.
+//! the file's beginning instead, whose answer tells the size, and that is remembered for its origin. HEAD is sent only where
+//! headers may be hidden (`by_size`).
+
+mod by_size;
 
 use std::sync::{Arc, Mutex};
 
@@ -43,7 +46,16 @@ impl How {
 pub(crate) async fn open(query: &QueryContext, url: &Url, how: How) -> Result<(Arc<Opened>, u32)> {
     let opener = Opener::new(query, url, how);
     let end = opener.end_of_file().await?;
-    opener.metadata(end).await
+    let (presumed, hop) = (end.presumed, end.got.hop);
+    match opener.metadata(end).await {
+        // No answer has shown the size: it was of another version, or of a coded body.
+        Err(error) if presumed && matches!(error.kind(), ErrorKind::NotParquet | ErrorKind::Malformed) => {
+            query.client.hints.forget_size(url);
+            let end = opener.size_by_head(hop + 1).await?;
+            opener.metadata(end).await
+        }
+        opened => opened,
+    }
 }
 
 /// What became of a cached file.
@@ -66,11 +78,11 @@ pub(crate) async fn open_if_changed(
 ) -> Result<IfChanged> {
     let opener = Opener::new(query, url, how);
     let range = if cached.is_complete() {
-        RangeSpec::Bounded(0..query.client.settings.small_file + 1)
+        opener.all_of_it()
     } else if opener.may_ask_for_suffix() {
-        RangeSpec::Suffix(how.tail)
+        Some(RangeSpec::Suffix(how.tail))
     } else {
-        RangeSpec::Bounded(cached.size.saturating_sub(how.tail)..cached.size)
+        Some(opener.end_of(cached.size))
     };
     let expects = cached.is_complete().then_some(cached.size);
     let ask = Ask { if_none_match: opener.condition(cached), expects, ..opener.ask_for(range, Cause::Validation, 1) };
@@ -90,7 +102,7 @@ pub(crate) async fn prove(query: &QueryContext, url: &Url, cached: &Opened) -> R
     let opener = Opener::new(query, url, How { tail: FOOTER, ranged: true, displaces: false });
     let ask = Ask {
         if_none_match: opener.condition(cached),
-        ..opener.ask_for(RangeSpec::Bounded(0..1), Cause::Validation, 1)
+        ..opener.ask_for(Some(RangeSpec::Bounded(0..1)), Cause::Validation, 1)
     };
     match exchange(query, ask).await? {
         Answer::NotModified { hop, lifetime, .. } => Ok((hop, lifetime)),
@@ -110,6 +122,8 @@ struct End {
     got: Box<Received>,
     offset: u64,
     size: u64,
+    /// Whether the size was only presumed, and this answer did not show it.
+    presumed: bool,
 }
 
 impl<'a> Opener<'a> {
@@ -119,7 +133,7 @@ impl<'a> Opener<'a> {
 
     fn may_ask_for_suffix(&self) -> bool {
         let client = &self.query.client;
-        client.capabilities.suffix_ranges && !client.origins.of(self.url).suffix_refused()
+        client.capabilities.suffix_ranges && !client.origin(self.url).suffix_refused()
     }
 
     /// The tag that `cached` is asked about with.
@@ -127,13 +141,34 @@ impl<'a> Opener<'a> {
         cached.version.reusable().filter(|_| self.query.client.capabilities.conditional_headers)
     }
 
-    fn ask_for(&self, range: RangeSpec, cause: Cause, hop: u32) -> Ask<'a> {
-        let bound = self.query.client.settings.small_file;
-        Ask { url: self.url, range: Some(range), bound, if_match: None, if_none_match: None, expects: None, cause, hop }
+    /// A small file as a whole: where nothing else tells, one byte more than its bound, so that a shorter body is known to be
+    /// complete.
+    fn all_of_it(&self) -> Option<RangeSpec> {
+        let client = &self.query.client;
+        (!client.capabilities.http_cache).then(|| RangeSpec::Bounded(0..client.settings.small_file + 1))
+    }
+
+    /// The end of a file of `size` bytes.
+    fn end_of(&self, size: u64) -> RangeSpec {
+        RangeSpec::Bounded(size.saturating_sub(self.how.tail)..size.max(1))
+    }
+
+    fn ask_for(&self, range: Option<RangeSpec>, cause: Cause, hop: u32) -> Ask<'a> {
+        Ask {
+            url: self.url,
+            head_only: false,
+            range,
+            bound: self.query.client.settings.small_file,
+            if_match: None,
+            if_none_match: None,
+            expects: None,
+            cause,
+            hop,
+        }
     }
 
     async fn ask(&self, range: RangeSpec, cause: Cause, hop: u32) -> Result<Answer> {
-        exchange(self.query, self.ask_for(range, cause, hop)).await
+        exchange(self.query, self.ask_for(Some(range), cause, hop)).await
     }
 
     /// Asks for the end in the way that this origin answers.
@@ -142,11 +177,8 @@ impl<'a> Opener<'a> {
         match client.hints.size(self.url) {
             Some(size) if self.how.may_come_whole(&client.settings, size) => self.whole(size).await,
             _ if self.may_ask_for_suffix() => self.suffix().await,
-            Some(size) => {
-                let range = RangeSpec::Bounded(size.saturating_sub(self.how.tail)..size.max(1));
-                self.end_or_again(self.ask(range, Cause::Footer, 1).await?, size).await
-            }
-            None => self.beginning(1).await,
+            Some(size) => self.end_or_again(self.ask(self.end_of(size), Cause::Footer, 1).await?, size).await,
+            None => self.unknown(1).await,
         }
     }
 
@@ -154,11 +186,13 @@ impl<'a> Opener<'a> {
     /// where the end is, or that nothing is known.
     async fn end_or_again(&self, answer: Answer, size: u64) -> Result<End> {
         let (total, hop) = match answer {
-            Answer::Bytes(got) => match end(got) {
+            Answer::Bytes(got) => match end(got, Some(size)) {
                 Ok(end) => return Ok(end),
                 Err(got) => (got.total, got.hop),
             },
             Answer::NotSatisfiable { total, hop } if total != Some(0) => (total, hop),
+            // More than was asked of a body without a range.
+            Answer::WholeTooLarge { total, hop, .. } if self.all_of_it().is_none() => (total, hop),
             other => {
                 self.query.client.hints.forget_size(self.url);
                 return self.refused(other, size);
@@ -167,32 +201,31 @@ impl<'a> Opener<'a> {
         self.query.client.hints.forget_size(self.url);
         match total {
             Some(total) => self.bounded(total, hop + 1).await,
-            None => self.beginning(hop + 1).await,
+            None => self.unknown(hop + 1).await,
         }
     }
 
-    /// A small file as a whole: one byte more than its bound is asked for, so that a shorter body is known to be complete.
     async fn whole(&self, size: u64) -> Result<End> {
-        let range = RangeSpec::Bounded(0..self.query.client.settings.small_file + 1);
-        let ask = Ask { expects: Some(size), ..self.ask_for(range, Cause::Body, 1) };
+        let ask = Ask { expects: Some(size), ..self.ask_for(self.all_of_it(), Cause::Body, 1) };
         self.end_or_again(exchange(self.query, ask).await?, size).await
     }
 
     async fn suffix(&self) -> Result<End> {
-        let origin = self.query.client.origins.of(self.url);
+        let origin = self.query.client.origin(self.url);
         let hop = match self.ask(RangeSpec::Suffix(self.how.tail), Cause::Footer, 1).await {
-            Ok(Answer::Bytes(got)) => match end(got) {
+            Ok(Answer::Bytes(got)) => match end(got, None) {
                 Ok(end) => return Ok(end),
                 Err(got) => got.hop,
             },
             Ok(Answer::NotSatisfiable { total: Some(0), .. }) => return Err(self.empty()),
             Ok(
-                Answer::WholeTooLarge { total: Some(total), hop } | Answer::NotSatisfiable { total: Some(total), hop },
+                Answer::WholeTooLarge { total: Some(total), hop, .. }
+                | Answer::NotSatisfiable { total: Some(total), hop },
             ) => {
                 origin.refuse_suffix();
                 return self.bounded(total, hop + 1).await;
             }
-            Ok(Answer::WholeTooLarge { total: None, hop } | Answer::NotSatisfiable { total: None, hop }) => hop,
+            Ok(Answer::WholeTooLarge { total: None, hop, .. } | Answer::NotSatisfiable { total: None, hop }) => hop,
             Ok(other @ (Answer::Changed { .. } | Answer::NotModified { .. })) => return self.refused(other, 0),
             Err(error) if refuses_form(&error) => 1,
             Err(error) => return Err(error),
@@ -204,7 +237,7 @@ impl<'a> Opener<'a> {
     /// The file's beginning, for its size; enough for a small file.
     async fn beginning(&self, hop: u32) -> Result<End> {
         match self.ask(RangeSpec::Bounded(0..self.how.tail), Cause::Footer, hop).await? {
-            Answer::Bytes(got) => match end(got) {
+            Answer::Bytes(got) => match end(got, None) {
                 Ok(end) => Ok(end),
                 Err(got) => match got.total {
                     Some(total) => self.bounded(total, got.hop + 1).await,
@@ -221,9 +254,8 @@ impl<'a> Opener<'a> {
 
     /// The end of a file of known size.
     async fn bounded(&self, size: u64, hop: u32) -> Result<End> {
-        let range = RangeSpec::Bounded(size.saturating_sub(self.how.tail)..size.max(1));
-        match self.ask(range, Cause::Footer, hop).await? {
-            Answer::Bytes(got) => end(got).map_err(|got| {
+        match self.ask(self.end_of(size), Cause::Footer, hop).await? {
+            Answer::Bytes(got) => end(got, Some(size)).map_err(|got| {
                 // The known size was wrong: somebody writes to this file. The next attempt is not to begin with it.
                 self.query.client.hints.forget_size(self.url);
                 let found = got.total.map_or_else(|| "an unknown size".to_owned(), |total| total.to_string());
@@ -259,7 +291,7 @@ impl<'a> Opener<'a> {
 
     /// Decodes the metadata, after one more request if the end is too short for it.
     async fn metadata(&self, end: End) -> Result<(Arc<Opened>, u32)> {
-        let End { got, mut offset, size } = end;
+        let End { got, mut offset, size, .. } = end;
         let Received { bytes: mut tail, version, final_url, content_type, lifetime, mut hop, .. } = *got;
         if size == 0 {
             return Err(self.empty());
@@ -279,14 +311,9 @@ impl<'a> Opener<'a> {
         if range.start < offset {
             let missing = range.start..offset;
             let ask = Ask {
-                url: self.url,
-                range: Some(RangeSpec::Bounded(missing.clone())),
                 bound: 0,
-                if_none_match: None,
-                expects: None,
                 if_match: version.strong_etag().filter(|_| self.query.client.capabilities.conditional_headers),
-                cause: Cause::Footer,
-                hop: hop + 1,
+                ..self.ask_for(Some(RangeSpec::Bounded(missing.clone())), Cause::Footer, hop + 1)
             };
             let more = expect_same(exchange(self.query, ask).await?, &version, &missing, &self.shown)?;
             hop = more.hop;
@@ -310,10 +337,13 @@ impl<'a> Opener<'a> {
     }
 }
 
-/// `got`, if it is the end of the file.
-fn end(got: Box<Received>) -> Result<End, Box<Received>> {
-    match (got.offset, got.total) {
-        (Some(offset), Some(size)) if offset + got.bytes.len() as u64 == size => Ok(End { got, offset, size }),
+/// `got`, if it is the end of the file, whose size may be `presumed` where no answer shows it.
+fn end(got: Box<Received>, presumed: Option<u64>) -> Result<End, Box<Received>> {
+    match (got.offset, got.total.or(presumed)) {
+        (Some(offset), Some(size)) if offset + got.bytes.len() as u64 == size => {
+            let presumed = got.total.is_none();
+            Ok(End { got, offset, size, presumed })
+        }
         _ => Err(got),
     }
 }

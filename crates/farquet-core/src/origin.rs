@@ -11,9 +11,8 @@ use crate::limiter::Limiter;
 use crate::timer::Monotonic;
 
 /// All origins of a session.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Origins {
-    requests_per_origin: usize,
     known: Mutex<HashMap<String, Arc<Origin>>>,
 }
 
@@ -23,6 +22,10 @@ pub(crate) struct Origin {
     pub(crate) limiter: Arc<Limiter>,
     /// It refused or misanswered `bytes=-N`.
     suffix_refused: AtomicBool,
+    /// It refused or misanswered HEAD.
+    head_refused: AtomicBool,
+    /// `Content-Range` was visible.
+    ranges_shown: AtomicBool,
     link: Mutex<Link>,
     /// Nothing is sent before this moment: the origin's `Retry-After`.
     not_before: Mutex<Monotonic>,
@@ -49,14 +52,11 @@ const FIRST_LATENCY: Duration = Duration::from_millis(50);
 const FIRST_BANDWIDTH: f64 = (20 << 20) as f64;
 
 impl Origins {
-    pub(crate) fn new(requests_per_origin: usize) -> Self {
-        Self { requests_per_origin, known: Mutex::default() }
-    }
-
-    pub(crate) fn of(&self, url: &Url) -> Arc<Origin> {
+    /// The origin of `url`, which may have `requests` in flight if it is new.
+    pub(crate) fn of(&self, url: &Url, requests: impl FnOnce() -> usize) -> Arc<Origin> {
         let key = url.origin().ascii_serialization();
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(known.entry(key).or_insert_with(|| Arc::new(Origin::new(self.requests_per_origin))))
+        Arc::clone(known.entry(key).or_insert_with(|| Arc::new(Origin::new(requests()))))
     }
 }
 
@@ -65,6 +65,8 @@ impl Origin {
         Self {
             limiter: Limiter::new(requests),
             suffix_refused: AtomicBool::new(false),
+            head_refused: AtomicBool::new(false),
+            ranges_shown: AtomicBool::new(false),
             link: Mutex::default(),
             not_before: Mutex::default(),
         }
@@ -76,6 +78,22 @@ impl Origin {
 
     pub(crate) fn suffix_refused(&self) -> bool {
         self.suffix_refused.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn refuse_head(&self) {
+        self.head_refused.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn head_refused(&self) -> bool {
+        self.head_refused.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn show_ranges(&self) {
+        self.ranges_shown.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn shows_ranges(&self) -> bool {
+        self.ranges_shown.load(Ordering::Relaxed)
     }
 
     pub(crate) fn hold_until(&self, moment: Monotonic) {

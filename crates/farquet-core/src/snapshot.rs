@@ -108,7 +108,8 @@ impl Snapshot {
         };
         for file in &files {
             let metadata = file.metadata();
-            query.stats.opened(metadata.num_row_groups() as u64, metadata.memory_size() as u64);
+            let (row_groups, bytes) = (metadata.num_row_groups() as u64, metadata.memory_size() as u64);
+            query.stats.opened(row_groups, bytes, file.version().grade());
         }
         Ok(files)
     }

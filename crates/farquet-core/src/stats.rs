@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use crate::store::Usage;
 use crate::timer::Monotonic;
+use crate::validator::Grade;
 
 /// Why a request was sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -92,6 +93,7 @@ struct Inner {
     restarts: u64,
     cache: CacheCounts,
     footer_bytes: u64,
+    grade: Option<Grade>,
 }
 
 /// What the caches did for a query.
@@ -141,6 +143,8 @@ pub struct Report {
     pub cache: CacheCounts,
     /// Memory of the footers that the query used, in bytes; by it the footer cache can be sized.
     pub footer_bytes: u64,
+    /// How well the versions of its files can be told apart: the worst among them.
+    pub grade: Option<Grade>,
     /// What the session holds at the time of the report.
     pub usage: Usage,
     /// Every request.
@@ -199,8 +203,9 @@ impl QueryStats {
         count(&mut self.lock().cache);
     }
 
-    pub(crate) fn opened(&self, row_groups: u64, footer_bytes: u64) {
+    pub(crate) fn opened(&self, row_groups: u64, footer_bytes: u64, grade: Grade) {
         let mut inner = self.lock();
+        inner.grade = inner.grade.max(Some(grade));
         inner.files += 1;
         inner.footer_bytes += footer_bytes;
         inner.row_groups.end += row_groups;
@@ -218,6 +223,7 @@ impl QueryStats {
         inner.files = 0;
         inner.row_groups = 0..0;
         inner.footer_bytes = 0;
+        inner.grade = None;
     }
 
     /// Files opened, body bytes received and requests in flight at this moment.
@@ -244,6 +250,7 @@ impl QueryStats {
             connections: None,
             cache: inner.cache,
             footer_bytes: inner.footer_bytes,
+            grade: inner.grade,
             usage: Usage::default(),
             first_byte_median: first.get(first.len() / 2).copied(),
             records: inner.records.clone(),

@@ -24,7 +24,42 @@ pub struct Version {
     pub size: Option<u64>,
 }
 
+/// How well a file's versions can be told apart, from best to worst.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Grade {
+    /// A strong tag: another version is always noticed, and a later query may use what an earlier one read.
+    Strong,
+    /// A weak tag: noticed within a query as far as the server changes it.
+    Weak,
+    /// A date: noticed within a query, unless the file was written twice within a second.
+    LastModified,
+    /// Nothing but the size.
+    None,
+}
+
+impl Grade {
+    /// The word for it in reports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Strong => "strong",
+            Self::Weak => "weak",
+            Self::LastModified => "last-modified",
+            Self::None => "none",
+        }
+    }
+}
+
 impl Version {
+    /// How well it can be told from others.
+    pub fn grade(&self) -> Grade {
+        match (&self.etag, &self.last_modified) {
+            (Some(tag), _) if tag.weak => Grade::Weak,
+            (Some(_), _) => Grade::Strong,
+            (None, Some(_)) => Grade::LastModified,
+            (None, None) => Grade::None,
+        }
+    }
+
     /// The validators in `headers`; the size is the caller's to fill in.
     pub fn from_headers(headers: &HeaderMap) -> Self {
         let text = |name| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);

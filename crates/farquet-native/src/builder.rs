@@ -194,6 +194,7 @@ impl HttpFetchBuilder {
             capabilities: Capabilities {
                 suffix_ranges: true,
                 conditional_headers: true,
+                http_cache: false,
                 requests_per_origin: self.requests_per_origin,
                 bytes_in_flight: 64 << 20,
                 largest_request: 16 << 20,

@@ -53,6 +53,7 @@ impl Fetch for FileFetch {
         Capabilities {
             suffix_ranges: true,
             conditional_headers: true,
+            http_cache: false,
             requests_per_origin: 64,
             bytes_in_flight: 64 << 20,
             largest_request: 16 << 20,
@@ -61,7 +62,7 @@ impl Fetch for FileFetch {
 }
 
 async fn answer(request: FetchRequest) -> Result<FetchResponse, FetchError> {
-    let FetchRequest { method, url, headers, no_store: _ } = request;
+    let FetchRequest { method, url, headers, cache: _ } = request;
     if url.scheme() != "file" {
         return Err(unknown_scheme(&url));
     }

@@ -4,10 +4,12 @@ use std::collections::HashMap;
 use std::fmt::{self, Debug};
 use std::time::Duration;
 
-use farquet_core::fetch::{Capabilities, Fetch, FetchBody, FetchError, FetchErrorKind, FetchRequest, FetchResponse};
+use farquet_core::fetch::{
+    CacheMode, Capabilities, Fetch, FetchBody, FetchError, FetchErrorKind, FetchRequest, FetchResponse,
+};
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use http::{HeaderMap, Method};
+use http::{HeaderMap, HeaderValue, Method, header};
 use url::{Origin, Url};
 
 use crate::body::IdleLimited;
@@ -40,7 +42,7 @@ use crate::redirect::{CREDENTIALS, Trail};
 ///
 /// # What it leaves alone
 ///
-/// `no_store` means nothing here: there is no HTTP cache below this seam. No content coding is asked for or undone.
+/// There is no HTTP cache below this seam; [`CacheMode::Reload`] is told to those behind it. No content coding is asked for or undone.
 /// Nothing is retried, with one exception that no server can see: a request that a pooled connection did not take,
 /// because it was closed meanwhile, goes to another connection.
 #[derive(Clone)]
@@ -66,7 +68,10 @@ impl HttpFetch {
     }
 
     async fn exchange(&self, request: FetchRequest) -> Result<FetchResponse, FetchError> {
-        let FetchRequest { method, url, mut headers, no_store: _ } = request;
+        let FetchRequest { method, url, mut headers, cache } = request;
+        if cache == CacheMode::Reload {
+            headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+        }
         if !matches!(url.scheme(), "http" | "https") {
             return Err(unknown_scheme(&url));
         }

@@ -21,6 +21,10 @@ pub(crate) fn from_engine(error: &DataFusionError) -> Error {
         }
         cause = at.source();
     }
+    if let DataFusionError::ResourcesExhausted(message) = error.find_root() {
+        return Error::new(ErrorKind::Memory, in_house_style(&one_line(message)))
+            .hint("fewer columns or groups need less; so does a filter");
+    }
     // The engine quotes the statement, and with it secrets in URLs.
     let message = one_line(&redact_text(&error.find_root().strip_backtrace()));
     let (message, hint) = match message.split_once("Did you mean") {

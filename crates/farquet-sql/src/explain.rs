@@ -6,6 +6,7 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, RecordBatch, StringArray};
 use arrow::compute::cast;
 use farquet_core::stats::Report;
+use farquet_core::validator::Grade;
 use farquet_core::{Error, ErrorKind, Result};
 
 /// One more row for the output of `EXPLAIN ANALYZE`, which has a kind and a text.
@@ -28,6 +29,7 @@ fn describe(report: &Report) -> String {
     let _ = writeln!(text, "requests: {methods}; answers: {status}");
     let _ = writeln!(text, "bytes: {}; hops: {}; waves: {}", report.bytes_received, report.hops, report.waves);
     let _ = writeln!(text, "retries: {}; restarts: {}", report.retries, report.restarts);
+    let _ = writeln!(text, "validators: {}", report.grade.map_or("no files", Grade::as_str));
     let _ = writeln!(
         text,
         "files: {}; row groups: {} of {}; footers: {} bytes",

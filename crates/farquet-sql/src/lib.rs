@@ -16,6 +16,7 @@
 //! | `plan` | prunes, decides between hops and bytes, lists the ranges | send requests, but for page indexes |
 //! | `exec`, `decode` | the operator: morsels to batches | I/O of its own |
 //! | `dynamic`, `early_stop` | filters and limits that shrink a running scan | |
+//! | [`plain`] | results in types that every reader of Arrow knows | |
 //! | `error` | core errors through the engine and back | |
 
 mod catalog;
@@ -29,6 +30,7 @@ mod exec;
 mod explain;
 mod floats;
 mod names;
+pub mod plain;
 mod plan;
 mod proof;
 mod references;
@@ -45,3 +47,4 @@ pub use session::{Session, SessionBuilder, Snapshot};
 pub use statement::Statement;
 
 pub use arrow;
+pub use datafusion::scalar::ScalarValue;

@@ -5,10 +5,13 @@ use std::sync::Arc;
 
 use datafusion::common::TableReference;
 use datafusion::error::DataFusionError;
-use datafusion::execution::SessionStateBuilder;
+use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
+use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+use datafusion::execution::{SessionStateBuilder, SessionStateDefaults};
 use datafusion::logical_expr::{DdlStatement, LogicalPlan, Statement as EnginePlan};
 use datafusion::physical_plan::execute_stream;
 use datafusion::prelude::{DataFrame, SessionConfig, SessionContext};
+use datafusion::scalar::ScalarValue;
 use farquet_core::{Client, Error, ErrorKind, Freshness, Limits, QueryContext, Result, Url, location, snapshot};
 use futures::FutureExt;
 use futures::future::try_join;
@@ -55,6 +58,7 @@ pub struct SessionBuilder {
     base: Option<Url>,
     partitions: usize,
     pruning: bool,
+    memory: Option<usize>,
 }
 
 impl SessionBuilder {
@@ -80,14 +84,29 @@ impl SessionBuilder {
         self
     }
 
+    /// Operators of all queries together hold at most so many bytes, and nothing is spilled to disk: a query that needs more fails.
+    /// By default they hold what they need, and spill where the engine thinks it right.
+    #[must_use]
+    pub fn in_memory(mut self, bytes: usize) -> Self {
+        self.memory = Some(bytes);
+        self
+    }
+
     /// The session.
     pub fn build(self) -> Result<Session> {
         let config = SessionConfig::new()
             .with_information_schema(true)
             .with_target_partitions(self.partitions)
             .with_parquet_pruning(self.pruning);
-        let state = SessionStateBuilder::new_with_default_features()
+        let mut runtime = RuntimeEnvBuilder::new();
+        if let Some(bytes) = self.memory {
+            let no_disk = DiskManagerBuilder::default().with_mode(DiskManagerMode::Disabled);
+            runtime = runtime.with_memory_limit(bytes, 1.0).with_disk_manager_builder(no_disk);
+        }
+        let runtime = runtime.build_arc().map_err(|error| from_engine(&error))?;
+        let state = functions()
             .with_config(config)
+            .with_runtime_env(runtime)
             .with_physical_optimizer_rule(Arc::new(EarlyStop))
             .build();
         let engine = SessionContext::new_with_state(state);
@@ -98,7 +117,7 @@ impl SessionBuilder {
 impl Session {
     /// A session on `client`.
     pub fn builder(client: Arc<Client>) -> SessionBuilder {
-        SessionBuilder { client, base: None, partitions: 1, pruning: true }
+        SessionBuilder { client, base: None, partitions: 1, pruning: true, memory: None }
     }
 
     /// Registers `name` for the files of `location`, a list of patterns. Nothing is opened before a query uses it.
@@ -195,6 +214,7 @@ impl Session {
         acted: &mut bool,
     ) -> Result<QueryResult> {
         let Inner { client, engine, base, names } = self.0.as_ref();
+        let parameters = statement.parameters();
         let statement = match statement.action()? {
             Action::Name { name, named, replace, exists_ok } => {
                 self.create(name, *named, replace, exists_ok)?;
@@ -203,10 +223,12 @@ impl Session {
             Action::Forget { name, view } if names.forget(&name, view)? => return self.nothing(query).await,
             Action::Forget { .. } | Action::Run => statement.engine().clone(),
         };
+        let parameters = parameters.to_vec();
         let (base, freshness) = (base.as_ref(), client.settings().freshness);
         let opener = Opener { engine, names, base, freshness, query, snapshot };
         let World { context, statement, files } = opener.open(statement).await?;
-        let plan = context.state().statement_to_plan(statement).await.map_err(|error| from_engine(&error))?;
+        let plan = context.state().statement_to_plan(statement).await;
+        let plan = plan.and_then(|plan| bound(plan, parameters)).map_err(|error| from_engine(&error))?;
         if acts(&plan) {
             // What is done cannot be begun anew.
             snapshot.prove(query, &files).await?;
@@ -288,6 +310,26 @@ impl Snapshot {
             }
         }
     }
+}
+
+/// An engine with every function, and with the formats that COPY writes where there is a place to write to.
+fn functions() -> SessionStateBuilder {
+    let builder = SessionStateBuilder::new()
+        .with_expr_planners(SessionStateDefaults::default_expr_planners())
+        .with_scalar_functions(SessionStateDefaults::default_scalar_functions())
+        .with_higher_order_functions(SessionStateDefaults::default_higher_order_functions())
+        .with_aggregate_functions(SessionStateDefaults::default_aggregate_functions())
+        .with_window_functions(SessionStateDefaults::default_window_functions())
+        .with_table_function_list(SessionStateDefaults::default_table_functions());
+    #[cfg(feature = "copy")]
+    let builder = builder.with_file_formats(SessionStateDefaults::default_file_formats());
+    builder
+}
+
+/// `plan` with values for its placeholders. A statement that is prepared keeps its own.
+fn bound(plan: LogicalPlan, parameters: Vec<ScalarValue>) -> Result<LogicalPlan, DataFusionError> {
+    let prepares = matches!(plan, LogicalPlan::Statement(EnginePlan::Prepare(_)));
+    if parameters.is_empty() || prepares { Ok(plan) } else { plan.with_param_values(parameters) }
 }
 
 /// The one statement of a text.

@@ -1,5 +1,6 @@
 //! Statements, and which of them act on the session's names rather than on rows.
 
+use datafusion::scalar::ScalarValue;
 use datafusion::sql::parser::{DFParserBuilder, Statement as EngineStatement};
 use datafusion::sql::sqlparser::ast::{CreateView, ObjectName, ObjectNamePart, ObjectType, Statement as SqlStatement};
 use datafusion::sql::sqlparser::dialect::GenericDialect;
@@ -12,7 +13,10 @@ use crate::names::{Files, Named};
 
 /// One statement, parsed.
 #[derive(Debug, Clone)]
-pub struct Statement(EngineStatement);
+pub struct Statement {
+    syntax: EngineStatement,
+    parameters: Vec<ScalarValue>,
+}
 
 /// What a statement does to the session's names.
 pub(crate) enum Action {
@@ -32,13 +36,13 @@ pub(crate) fn parse(sql: &str) -> Result<Vec<Statement>> {
         std::mem::forget(statements);
         return Err(error);
     }
-    Ok(statements.into_iter().map(Statement).collect())
+    Ok(statements.into_iter().map(|syntax| Statement { syntax, parameters: Vec::new() }).collect())
 }
 
 impl Statement {
     /// Whether it answers with rows, as far as its syntax tells.
     pub fn returns_rows(&self) -> bool {
-        match &self.0 {
+        match &self.syntax {
             EngineStatement::Explain(_) | EngineStatement::CopyTo(_) => true,
             EngineStatement::Statement(statement) => matches!(
                 statement.as_ref(),
@@ -54,12 +58,22 @@ impl Statement {
         }
     }
 
+    /// Gives `$1`, `$2` and so on their values.
+    #[must_use]
+    pub fn bind(self, parameters: Vec<ScalarValue>) -> Self {
+        Self { parameters, ..self }
+    }
+
+    pub(crate) fn parameters(&self) -> &[ScalarValue] {
+        &self.parameters
+    }
+
     pub(crate) fn engine(&self) -> &EngineStatement {
-        &self.0
+        &self.syntax
     }
 
     pub(crate) fn action(&self) -> Result<Action> {
-        match &self.0 {
+        match &self.syntax {
             EngineStatement::CreateExternalTable(create) => {
                 if !create.file_type.eq_ignore_ascii_case("parquet") {
                     let message = format!("files are read as PARQUET, not as {}", create.file_type);
@@ -109,7 +123,7 @@ fn definition(view: &CreateView) -> Result<EngineStatement> {
     let columns: Vec<String> = view.columns.iter().map(|column| column.name.to_string()).collect();
     let renamed = format!("SELECT * FROM ({query}) AS named ({})", columns.join(", "));
     match parse(&renamed)?.pop() {
-        Some(Statement(renamed)) => Ok(renamed),
+        Some(renamed) => Ok(renamed.syntax),
         None => Ok(query),
     }
 }

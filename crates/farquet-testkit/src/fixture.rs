@@ -6,12 +6,14 @@
 mod cache;
 mod columns;
 mod encode;
+mod larger;
 mod logs;
 mod minutes;
 mod needle;
 mod small;
 mod taxi;
 mod trips;
+mod wide;
 
 use std::fmt;
 use std::fs::{self, File};
@@ -24,12 +26,14 @@ use std::time::{Duration, SystemTime};
 use bytes::Bytes;
 
 pub use self::cache::{DIRECTORY_VARIABLE, cached};
+pub use self::larger::larger;
 pub use self::logs::{logs, logs_of};
 pub use self::minutes::{SizeClass, minutes};
 pub use self::needle::{NEEDLE_KEY, NEEDLE_MATCHES, needle, needle_of};
 pub use self::small::small;
 pub use self::taxi::{taxi, taxi_of};
 pub use self::trips::trips;
+pub use self::wide::{wide, wide_of};
 
 /// Raised whenever the bytes of any set change.
 const VERSION: u32 = 1;
@@ -41,7 +45,8 @@ const THREADS: usize = 2;
 const MODIFIED: Duration = Duration::from_secs(1_717_300_000);
 
 /// The names that [`FileSet::named`] knows.
-pub const NAMES: &[&str] = &["many120", "minutes60", "minutes60-small", "logs", "needle", "small1000", "taxi"];
+pub const NAMES: &[&str] =
+    &["many120", "minutes60", "minutes60-small", "larger", "logs", "needle", "small1000", "taxi", "wide"];
 
 type Recipe = Box<dyn Fn() -> Bytes + Send + Sync>;
 
@@ -68,10 +73,12 @@ impl FileSet {
             "many120" => trips(120, 50_000),
             "minutes60" => minutes(60, SizeClass::Mixed),
             "minutes60-small" => minutes(60, SizeClass::Small),
+            "larger" => larger(20, 125_000),
             "logs" => logs(4),
             "needle" => needle(),
             "small1000" => small(1000, 280),
             "taxi" => taxi(8),
+            "wide" => wide(),
             _ => return None,
         })
     }

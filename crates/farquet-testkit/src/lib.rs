@@ -7,6 +7,7 @@
 //! - [`log`]: what the origin saw of each request, and what follows from it: requests, bytes, connections, hops.
 //! - [`fixture`]: Parquet files of known shapes and sizes, always the same bytes, cached on disk where they are big.
 //!   They are clean files of one writer; files with the quirks of other writers are not made here.
+//! - [`control`]: a listener by which another process puts objects, scripts answers and reads the log.
 //! - [`contract`]: the checks that any [`Fetch`](farquet_core::fetch::Fetch) backend must pass.
 //!
 //! The binary `farquet-origin` serves a directory or a set of fixtures, with the same delays and faults.
@@ -25,11 +26,13 @@
 //! ```
 
 pub mod contract;
+pub mod control;
 pub mod fault;
 pub mod fixture;
 pub mod log;
 pub mod origin;
 
+pub use control::Control;
 pub use fault::Fault;
 pub use log::{Logged, RequestLog, Seen};
 pub use origin::{Cors, EntryTags, Origin, OriginBuilder, Preflight, Tag};

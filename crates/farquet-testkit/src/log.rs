@@ -6,6 +6,7 @@ use std::ops::Deref;
 use std::time::Duration;
 
 use http::{HeaderMap, Method, Version};
+use serde_json::{Value, json};
 
 /// A request as it arrived. This is all that a script may look at.
 #[derive(Debug, Clone)]
@@ -58,6 +59,22 @@ impl Logged {
     /// Whether the exchange has ended, completely or not.
     pub fn is_over(&self) -> bool {
         self.end.is_some()
+    }
+
+    /// What is of use in most logs, as a JSON object. Times are in milliseconds.
+    pub fn to_json(&self) -> Value {
+        json!({
+            "start_ms": self.start.as_secs_f64() * 1e3,
+            "end_ms": self.end.map(|end| end.as_secs_f64() * 1e3),
+            "method": self.method.as_str(),
+            "path": self.path,
+            "range": self.range,
+            "status": self.status,
+            "bytes": self.body_bytes,
+            "complete": self.complete,
+            "connection": self.connection,
+            "http": format!("{:?}", self.version),
+        })
     }
 }
 

@@ -23,6 +23,7 @@ use url::Url;
 
 pub use self::builder::OriginBuilder;
 pub use self::cors::{Cors, Preflight};
+pub(crate) use self::store::wire_path;
 pub use self::store::{EntryTags, Tag};
 use crate::fault::Fault;
 use crate::log::{RequestLog, Seen};
@@ -104,6 +105,11 @@ impl Origin {
     /// Replaces the object at a path, or adds one, with these tags.
     pub fn put_with(&self, path: &str, bytes: impl Into<Bytes>, tags: EntryTags) {
         self.shared.store.put_with(path, bytes.into(), tags);
+    }
+
+    /// The bytes of the object at a path.
+    pub(crate) fn object(&self, path: &str) -> Option<Bytes> {
+        self.shared.store.read(path)
     }
 
     /// Removes the object at a path. A file on disk is hidden, not deleted.

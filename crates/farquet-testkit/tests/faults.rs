@@ -6,7 +6,7 @@ use std::io::Read;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use farquet_core::fetch::{Fetch, FetchErrorKind, FetchRequest};
+use farquet_core::fetch::{CacheMode, Fetch, FetchErrorKind, FetchRequest};
 use farquet_testkit::{Fault, Origin};
 use flate2::read::GzDecoder;
 use futures::TryStreamExt;
@@ -197,7 +197,7 @@ async fn streams_of_http2_break_one_by_one() {
     let fetch: Arc<dyn Fetch> = Arc::new(HyperFetch::new(&[b"h2"], &[pem]));
     let ask = || {
         let (method, url, headers) = (Method::GET, origin.url(PATH), HeaderMap::new());
-        fetch.fetch(FetchRequest { method, url, headers, no_store: false })
+        fetch.fetch(FetchRequest { method, url, headers, cache: CacheMode::NoStore })
     };
     for fault in [Fault::ResetAfter(1000), Fault::CloseAfter(1000)] {
         origin.script(move |_| Some(fault.clone()));

@@ -70,6 +70,26 @@ fn minutes() {
 }
 
 #[test]
+fn larger() {
+    let set = FileSet::named("larger").expect("a known name");
+    assert_eq!(set.file_names().count(), 20);
+    let file = single(&fixture::larger(1, 125_000));
+    let metadata = metadata(&file);
+    assert_eq!((metadata.num_row_groups(), rows(&metadata), columns(&metadata)), (1, 125_000, 7));
+    assert!((1_400_000..1_600_000).contains(&file.len()), "{}", file.len());
+}
+
+#[test]
+fn wide_in_short() {
+    let file = single(&fixture::wide_of(2, 20_500));
+    let metadata = metadata(&file);
+    assert_eq!((metadata.num_row_groups(), rows(&metadata), columns(&metadata)), (2, 41_000, 100));
+    assert!(metadata.row_groups().iter().all(|group| group.column(0).offset_index_offset().is_none()));
+    // A fifteenth of the whole one.
+    assert!((3_900_000..4_200_000).contains(&file.len()), "{}", file.len());
+}
+
+#[test]
 fn logs_in_short() {
     let file = single(&fixture::logs_of(1, 2, 31_000));
     let metadata = metadata(&file);

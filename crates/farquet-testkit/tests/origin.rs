@@ -5,7 +5,7 @@ mod support;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use farquet_core::fetch::{Fetch, FetchRequest};
+use farquet_core::fetch::{CacheMode, Fetch, FetchRequest};
 use farquet_testkit::{Cors, EntryTags, Fault, Origin, Preflight, Tag};
 use futures::TryStreamExt;
 use futures::future::join_all;
@@ -255,7 +255,7 @@ async fn protocols_over_tls() {
         let pem = origin.certificate_pem().expect("a certificate");
         let fetch = HyperFetch::new(&[b"h2", b"http/1.1"], &[pem]);
         let (method, url, headers) = (Method::GET, origin.url(PATH), HeaderMap::new());
-        let request = FetchRequest { method, url, headers, no_store: false };
+        let request = FetchRequest { method, url, headers, cache: CacheMode::NoStore };
         let response = fetch.fetch(request).await.expect("an answer");
         let chunks: Vec<_> = response.body.try_collect().await.expect("a body");
         assert!(chunks.concat() == bytes(300_000));

@@ -6,7 +6,9 @@ use arrow::error::ArrowError;
 use arrow::ipc::writer::{FileWriter, StreamWriter};
 
 use super::sink::Sink;
-use super::{Rows, WriteError, plain};
+use farquet_sql::plain;
+
+use super::{Rows, WriteError};
 
 /// For a reader that reads from front to back.
 pub(super) struct Stream {

@@ -8,7 +8,9 @@ use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 
 use super::sink::Sink;
-use super::{Rows, WriteError, plain};
+use farquet_sql::plain;
+
+use super::{Rows, WriteError};
 
 /// One Parquet file.
 pub(super) struct Parquet {

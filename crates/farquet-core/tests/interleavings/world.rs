@@ -221,6 +221,7 @@ impl Fetch for Transport {
         Capabilities {
             suffix_ranges: true,
             conditional_headers: true,
+            http_cache: false,
             requests_per_origin: 3,
             bytes_in_flight: 1 << 20,
             largest_request: 1 << 20,

@@ -8,7 +8,7 @@ mod proxies;
 mod redirects;
 mod tls;
 
-use farquet_core::fetch::{Fetch, FetchError, FetchErrorKind, FetchRequest, FetchResponse};
+use farquet_core::fetch::{CacheMode, Fetch, FetchError, FetchErrorKind, FetchRequest, FetchResponse};
 use farquet_native::{HttpFetch, HttpFetchBuilder};
 use futures::TryStreamExt;
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
@@ -26,7 +26,7 @@ fn builder() -> HttpFetchBuilder {
 fn request(method: Method, url: &str, headers: &[(HeaderName, &str)]) -> FetchRequest {
     let headers = headers.iter().map(|(name, value)| (name.clone(), HeaderValue::from_str(value).expect("a value")));
     let headers: HeaderMap = headers.collect();
-    FetchRequest { method, url: Url::parse(url).expect("a URL"), headers, no_store: false }
+    FetchRequest { method, url: Url::parse(url).expect("a URL"), headers, cache: CacheMode::NoStore }
 }
 
 fn get(url: &str) -> FetchRequest {

@@ -2,11 +2,12 @@
 
 use std::io::{self, Write};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Parser;
 use farquet_testkit::fixture::{self, FileSet};
-use farquet_testkit::{Cors, Fault, Logged, Origin, OriginBuilder, fault};
+use farquet_testkit::{Control, Cors, Fault, Logged, Origin, OriginBuilder, Preflight, fault};
 
 /// Serve Parquet files on 127.0.0.1, with delays and faults.
 #[derive(Debug, Parser)]
@@ -49,12 +50,21 @@ struct Options {
     /// Let pages of any origin read everything
     #[arg(long)]
     cors: bool,
+    /// Let pages read, but show them no header of interest, and refuse preflights
+    #[arg(long, conflicts_with = "cors")]
+    cors_simple: bool,
+    /// Let pages read and show them the headers, but refuse preflights
+    #[arg(long, conflicts_with_all = ["cors", "cors_simple"])]
+    cors_refuse_preflight: bool,
     /// A fault for every answer
     #[arg(long, value_name = "NAME", value_parser = fault::NAMES.to_vec())]
     fault: Option<String>,
     /// Write each request to standard error as a line of JSON
     #[arg(long)]
     log: bool,
+    /// Keep a log, and take commands on a second port, whose URL is the second line of the output
+    #[arg(long)]
+    control: bool,
 }
 
 fn main() -> io::Result<()> {
@@ -63,18 +73,22 @@ fn main() -> io::Result<()> {
     if let (Some(file), Some(pem)) = (&options.certificate, origin.certificate_pem()) {
         std::fs::write(file, pem)?;
     }
-    announce(&origin, &names);
+    let origin = Arc::new(origin);
+    let control = options.control.then(|| Control::start(Arc::clone(&origin))).transpose()?;
+    announce(&origin, control.as_ref(), &names);
     loop {
         std::thread::park();
     }
 }
 
-/// Writes the base URL and the URLs of the fixtures, one a line.
-fn announce(origin: &Origin, names: &[String]) {
+/// Writes the base URL, that of the control listener and the URLs of the fixtures, one a line.
+fn announce(origin: &Origin, control: Option<&Control>, names: &[String]) {
     let mut out = io::stdout().lock();
-    for path in std::iter::once("/").chain(names.iter().map(String::as_str)) {
+    let base = origin.url("/").to_string();
+    let control = control.map(|control| format!("control {}", control.url()));
+    for line in std::iter::once(base).chain(control).chain(names.iter().map(|name| origin.url(name).to_string())) {
         // Whoever wanted only the first line has closed the pipe: no reason to stop serving.
-        let _closed = writeln!(out, "{}", origin.url(path));
+        let _closed = writeln!(out, "{line}");
     }
 }
 
@@ -100,7 +114,10 @@ fn start(options: &Options) -> io::Result<(Origin, Vec<String>)> {
 }
 
 fn configured(options: &Options, mut builder: OriginBuilder) -> OriginBuilder {
-    builder = builder.port(options.port).latency(Duration::from_millis(options.latency)).no_log();
+    builder = builder.port(options.port).latency(Duration::from_millis(options.latency));
+    if !options.control {
+        builder = builder.no_log();
+    }
     if let Some(bandwidth) = options.bandwidth {
         builder = builder.bandwidth(bandwidth);
     }
@@ -119,8 +136,8 @@ fn configured(options: &Options, mut builder: OriginBuilder) -> OriginBuilder {
     if options.no_range {
         builder = builder.no_ranges();
     }
-    if options.cors {
-        builder = builder.cors(Cors::permissive());
+    if let Some(cors) = cors(options) {
+        builder = builder.cors(cors);
     }
     if options.log {
         builder = builder.observer(write_line);
@@ -128,19 +145,19 @@ fn configured(options: &Options, mut builder: OriginBuilder) -> OriginBuilder {
     builder
 }
 
+fn cors(options: &Options) -> Option<Cors> {
+    if options.cors {
+        Some(Cors::permissive())
+    } else if options.cors_simple {
+        Some(Cors::simple_only())
+    } else if options.cors_refuse_preflight {
+        Some(Cors { preflight: Preflight::Refuse, ..Cors::permissive() })
+    } else {
+        None
+    }
+}
+
 fn write_line(entry: &Logged) {
-    let line = serde_json::json!({
-        "start_ms": entry.start.as_secs_f64() * 1e3,
-        "end_ms": entry.end.map(|end| end.as_secs_f64() * 1e3),
-        "method": entry.method.as_str(),
-        "path": entry.path,
-        "range": entry.range,
-        "status": entry.status,
-        "bytes": entry.body_bytes,
-        "complete": entry.complete,
-        "connection": entry.connection,
-        "http": format!("{:?}", entry.version),
-    });
     // Nobody reads any more: no reason to stop serving.
-    let _closed = writeln!(io::stderr(), "{line}");
+    let _closed = writeln!(io::stderr(), "{}", entry.to_json());
 }

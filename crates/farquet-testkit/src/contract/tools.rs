@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use farquet_core::fetch::{Fetch, FetchError, FetchErrorKind, FetchRequest, FetchResponse};
+use farquet_core::fetch::{CacheMode, Fetch, FetchError, FetchErrorKind, FetchRequest, FetchResponse};
 use futures::StreamExt;
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use tokio::time::{Instant, sleep, timeout};
@@ -45,7 +45,7 @@ pub(super) fn body_of(bytes: usize) -> Bytes {
 }
 
 pub(super) fn get(origin: &Origin, path: &str) -> FetchRequest {
-    FetchRequest { method: Method::GET, url: origin.url(path), headers: HeaderMap::new(), no_store: true }
+    FetchRequest { method: Method::GET, url: origin.url(path), headers: HeaderMap::new(), cache: CacheMode::NoStore }
 }
 
 /// Changes to a request.

@@ -10,6 +10,8 @@ use std::time::{Duration, SystemTime};
 use bytes::Bytes;
 use url::Url;
 
+use super::body::read_at;
+
 /// `Last-Modified` of objects that were there when the origin started: long enough ago to count as a strong validator.
 const LONG_AGO: Duration = Duration::from_secs(1_717_300_000);
 
@@ -133,6 +135,15 @@ impl Store {
         match entry {
             Some(entry) => entry.map(|entry| in_memory(path, entry)),
             None => self.directories.iter().find_map(|(prefix, directory)| on_disk(path, prefix, directory).ok()),
+        }
+    }
+
+    /// All bytes of an object.
+    pub(crate) fn read(&self, path: &str) -> Option<Bytes> {
+        let object = self.find(&wire_path(path))?;
+        match object.content {
+            Content::Memory(bytes) => Some(bytes),
+            Content::Disk(file) => Some(read_at(file, 0, usize::try_from(object.len).ok()?).ok()?.1),
         }
     }
 }

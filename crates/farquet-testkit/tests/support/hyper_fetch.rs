@@ -109,6 +109,7 @@ impl Fetch for HyperFetch {
         Capabilities {
             suffix_ranges: true,
             conditional_headers: true,
+            http_cache: false,
             requests_per_origin: 128,
             bytes_in_flight: 64 << 20,
             largest_request: 16 << 20,

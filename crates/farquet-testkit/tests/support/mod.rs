@@ -52,11 +52,17 @@ pub(crate) async fn get(origin: &Origin, path: &str, headers: &[&str]) -> Raw {
 
 /// Sends one request with these header lines on a connection of its own.
 pub(crate) async fn send(origin: &Origin, method: &str, path: &str, headers: &[&str]) -> Raw {
-    let mut stream = TcpStream::connect(("127.0.0.1", origin.port())).await.expect("the origin listens");
+    send_body(origin.port(), method, path, headers, b"").await
+}
+
+/// Sends one request with a body to a port of 127.0.0.1.
+pub(crate) async fn send_body(port: u16, method: &str, path: &str, headers: &[&str], body: &[u8]) -> Raw {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).await.expect("the origin listens");
     let target = format!("{method} {path} HTTP/1.1");
-    let lines = [&[&*target, "host: 127.0.0.1"], headers, &["\r\n"]].concat();
-    let request = lines.join("\r\n");
-    stream.write_all(request.as_bytes()).await.expect("the request is sent");
+    let length = format!("content-length: {}", body.len());
+    let lines = [&[&*target, "host: 127.0.0.1", &*length], headers, &["\r\n"]];
+    let request = [lines.concat().join("\r\n").as_bytes(), body].concat();
+    stream.write_all(&request).await.expect("the request is sent");
     read(&mut stream, method == "HEAD").await
 }
 

@@ -1,4 +1,4 @@
-//! Types that every reader of Arrow and Parquet files knows: views of strings and bytes become strings and bytes.
+//! Types that every reader of Arrow and Parquet files knows: views and dictionaries become what they stand for.
 
 use std::sync::Arc;
 
@@ -7,14 +7,14 @@ use arrow::compute::cast;
 use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
 use arrow::error::ArrowError;
 
-/// `schema` without views.
-pub(super) fn schema(schema: &SchemaRef) -> SchemaRef {
+/// `schema` without views and dictionaries.
+pub fn schema(schema: &SchemaRef) -> SchemaRef {
     let fields: Vec<_> = schema.fields().iter().map(field).collect();
     Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
 }
 
 /// `batch` with the types of `schema`.
-pub(super) fn batch(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch, ArrowError> {
+pub fn batch(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch, ArrowError> {
     let columns = batch.columns().iter().zip(schema.fields());
     let columns = columns.map(|(column, field)| {
         if column.data_type() == field.data_type() { Ok(Arc::clone(column)) } else { cast(column, field.data_type()) }
@@ -36,7 +36,8 @@ fn data_type(from: &DataType) -> DataType {
         DataType::FixedSizeList(item, length) => DataType::FixedSizeList(field(item), *length),
         DataType::Struct(fields) => DataType::Struct(fields.iter().map(field).collect()),
         DataType::Map(entries, sorted) => DataType::Map(field(entries), *sorted),
-        DataType::Dictionary(key, value) => DataType::Dictionary(key.clone(), Box::new(data_type(value))),
+        // Their values may differ from batch to batch, which the file format has no way to say.
+        DataType::Dictionary(_, value) => data_type(value),
         other => other.clone(),
     }
 }

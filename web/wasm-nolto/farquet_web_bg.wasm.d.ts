@@ -1,0 +1,37 @@
+/* tslint:disable */
+/* eslint-disable */
+export const memory: WebAssembly.Memory;
+export const __wbg_engine_free: (a: number, b: number) => void;
+export const __wbg_query_free: (a: number, b: number) => void;
+export const __wbg_shared_free: (a: number, b: number) => void;
+export const engine_clearCaches: (a: number) => void;
+export const engine_new: (a: any) => [number, number, number];
+export const engine_query: (a: number, b: number, c: number, d: any, e: any) => [number, number, number];
+export const engine_register: (a: number, b: number, c: number, d: number, e: number, f: number, g: number) => [number, number];
+export const engine_snapshot: (a: number) => number;
+export const query_cancel: (a: number) => void;
+export const query_next: (a: number) => any;
+export const query_progress: (a: number) => [number, number];
+export const query_stats: (a: number) => any;
+export const shared_query: (a: number, b: number, c: number, d: any, e: any) => [number, number, number];
+export const start: () => void;
+export const rust_zstd_wasm_shim_calloc: (a: number, b: number) => number;
+export const rust_zstd_wasm_shim_free: (a: number) => void;
+export const rust_zstd_wasm_shim_malloc: (a: number) => number;
+export const rust_zstd_wasm_shim_memcmp: (a: number, b: number, c: number) => number;
+export const rust_zstd_wasm_shim_memcpy: (a: number, b: number, c: number) => number;
+export const rust_zstd_wasm_shim_memmove: (a: number, b: number, c: number) => number;
+export const rust_zstd_wasm_shim_memset: (a: number, b: number, c: number) => number;
+export const rust_zstd_wasm_shim_qsort: (a: number, b: number, c: number, d: number) => void;
+export const wasm_bindgen_ef0cc661934f9cf5___convert__closures_____invoke___js_sys_5eac174d6e7d68f9___Function_fn_wasm_bindgen_ef0cc661934f9cf5___JsValue_____wasm_bindgen_ef0cc661934f9cf5___sys__Undefined___js_sys_5eac174d6e7d68f9___Function_fn_wasm_bindgen_ef0cc661934f9cf5___JsValue_____wasm_bindgen_ef0cc661934f9cf5___sys__Undefined_______true_: (a: number, b: number, c: any, d: any) => void;
+export const wasm_bindgen_ef0cc661934f9cf5___convert__closures_____invoke___wasm_bindgen_ef0cc661934f9cf5___JsValue__core_92245ec1dada4f42___result__Result_____wasm_bindgen_ef0cc661934f9cf5___JsError___true_: (a: number, b: number, c: any) => [number, number];
+export const wasm_bindgen_ef0cc661934f9cf5___convert__closures_____invoke_______true_: (a: number, b: number) => void;
+export const __wbindgen_malloc: (a: number, b: number) => number;
+export const __wbindgen_realloc: (a: number, b: number, c: number, d: number) => number;
+export const __wbindgen_free: (a: number, b: number, c: number) => void;
+export const __externref_table_alloc: () => number;
+export const __wbindgen_externrefs: WebAssembly.Table;
+export const __wbindgen_exn_store: (a: number) => void;
+export const __wbindgen_destroy_closure: (a: number, b: number) => void;
+export const __externref_table_dealloc: (a: number) => void;
+export const __wbindgen_start: () => void;
