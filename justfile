@@ -20,8 +20,9 @@ test-core:
 
 # Formatting and lints, as CI wants them.
 lint:
-    cargo fmt --all
+    scripts/format
     cargo clippy --workspace --all-targets -- -D warnings
+    scripts/wasm --clippy
 
 # SQL on an embedded sample origin.
 demo *ARGS:
@@ -30,6 +31,30 @@ demo *ARGS:
 # The loopback origin of the tests, for experiments: just origin --help
 origin *ARGS:
     cargo run --release -p farquet-testkit --bin farquet-origin -- {{ARGS}}
+
+# The browser's module, a build of wasm-pack.toml (release or fast), and the npm package around it.
+wasm BUILD="release":
+    scripts/wasm {{BUILD}}
+    npm --prefix web run build
+
+# The browser tests whose file names contain PART, on the package as it was built last.
+test-browsers PART="":
+    scripts/test-browsers {{PART}}
+
+# The size of the module beside the one that is checked in; --write checks it in.
+size *ARGS: wasm
+    node web/size.mjs {{ARGS}}
+
+# A dashboard over the sample origin in a browser.
+demo-web *ARGS:
+    cargo build --release -p farquet-testkit
+    node web/demo/serve.mjs {{ARGS}}
+
+# The package beside hyparquet, parquet-wasm, duckdb-wasm and bare fetches, in one Chromium run. Not part of CI.
+bench-browser *ARGS:
+    cargo build --release -p farquet-testkit
+    npm --prefix web/bench ci --silent
+    node web/bench/run.mjs {{ARGS}}
 
 # farquet beside DuckDB, Polars and the floor, in one run: medians and ratios. Not part of CI.
 bench-peers *ARGS:

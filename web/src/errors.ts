@@ -64,7 +64,9 @@ export function failureOf(thrown: unknown): Failure {
   return { code: "other", message: String(thrown) };
 }
 
-/** Whether `thrown` means that the instance is lost. */
+/** Whether `thrown` means that the instance is lost: a trap, or a stack or memory at its end within the module. */
 export function isTrap(thrown: unknown): boolean {
-  return thrown instanceof WebAssembly.RuntimeError || thrown instanceof RangeError;
+  if (thrown instanceof WebAssembly.RuntimeError) return true;
+  if (!(thrown instanceof Error)) return false;
+  return (thrown instanceof RangeError || thrown.name === "InternalError") && /wasm/.test(thrown.stack ?? "");
 }

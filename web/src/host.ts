@@ -20,12 +20,26 @@ async function compile(wasm: string | WebAssembly.Module): Promise<WebAssembly.M
   return streams ? WebAssembly.compileStreaming(response) : WebAssembly.compile(await response.arrayBuffer());
 }
 
+/** The bindings hold one instance at a time, which several engines of one thread share. */
+let instance = { ready: undefined as Promise<unknown> | undefined, lost: false };
+
+function instantiate(module: WebAssembly.Module): Promise<unknown> {
+  // The package's build makes this reset asynchronous.
+  if (instance.lost) instance = { ready: __wbg_reset_state() as unknown as Promise<void>, lost: false };
+  return (instance.ready ??= init({ module_or_path: module }));
+}
+
+/** Most of the module is compiled when it first runs: better while a page waits for its first answers. */
+const WARM_UP =
+  "SELECT a % 2 AS b, count(*), sum(a), min(c) FROM (VALUES (1, 'x'), (2, 'y')) AS t (a, c) WHERE a > 0 AND c <> 'z' GROUP BY 1 ORDER BY 2";
+
 /** An engine and the queries that run in it: on a worker, or on the calling thread. */
 export class Host {
   readonly #engine: Engine;
   readonly #reply: (reply: Reply, transfer?: Transferable[]) => void;
   readonly #queries = new Map<number, Query>();
   readonly #snapshots = new Map<number, Shared>();
+  readonly #instance = instance;
   #lost = false;
 
   private constructor(engine: Engine, reply: Host["reply"]) {
@@ -34,13 +48,14 @@ export class Host {
   }
 
   /** Starts an engine and tells when it is ready; nothing if it cannot be had. */
-  static async start({ wasm, options }: Start, reply: Host["reply"], again = false): Promise<Host | undefined> {
+  static async start({ wasm, options }: Start, reply: Host["reply"]): Promise<Host | undefined> {
     try {
       const module = await compile(wasm);
-      if (again) __wbg_reset_state();
-      await init({ module_or_path: module });
+      await instantiate(module);
       const host = new Host(new Engine(options), reply);
       reply({ kind: "ready", module });
+      // After the calls that wait already: their first requests are then under way.
+      setTimeout(() => host.#warmUp());
       return host;
     } catch (thrown) {
       const failure = failureOf(thrown);
@@ -74,6 +89,7 @@ export class Host {
   trapped(thrown: unknown): void {
     if (this.#lost) return;
     this.#lost = true;
+    this.#instance.lost = true;
     this.#reply({ kind: "trap", message: thrown instanceof Error ? thrown.message : String(thrown) });
   }
 
@@ -109,6 +125,13 @@ export class Host {
         this.#engine.clearCaches();
         return this.#reply({ kind: "done", id: call.id });
     }
+  }
+
+  async #warmUp(): Promise<void> {
+    if (this.#lost) return;
+    const query = this.#engine.query(WARM_UP, [], undefined);
+    while (await query.next());
+    query.free();
   }
 
   async #run(id: number, query: Query): Promise<void> {

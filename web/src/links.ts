@@ -28,16 +28,9 @@ function spawn(url: string | URL): Worker {
   return worker;
 }
 
-/** There is one engine of this kind, since its bindings are one module. */
-let before = false;
-
 /** An engine on the calling thread. */
 export function onThisThread(start: Start, hear: (reply: Reply) => void): Link {
-  const host = import("./host.js").then(({ Host }) => {
-    const again = before;
-    before = true;
-    return Host.start(start, hear, again);
-  });
+  const host = import("./host.js").then(({ Host }) => Host.start(start, hear));
   const lost = (thrown: unknown, event: Event) => {
     if (!isTrap(thrown)) return;
     event.preventDefault();

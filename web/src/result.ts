@@ -1,9 +1,10 @@
-import { type DataType, type Table, tableFromIPC } from "@uwdata/flechette";
+import { type Column, type DataType, type Table, tableFromIPC } from "@uwdata/flechette";
 import { converter, typeName } from "./values.js";
 import type { Stats } from "./stats.js";
 
 /** A column of a result. */
 export interface Field {
+  /** Unique: of two columns of one name, as a join may give, the second is `name_1`. */
   name: string;
   /** The Arrow type, such as `Int64` or `Timestamp(ms, UTC)`. */
   type: string;
@@ -41,18 +42,29 @@ export class Batch {
   }
 
   get fields(): Field[] {
-    return this.#table().schema.fields.map(({ name, type, nullable }) => ({ name, type: typeName(type), nullable }));
+    return this.#columns().map(({ name, type, nullable }) => ({ name, type: typeName(type), nullable }));
+  }
+
+  #columns(): { name: string; type: DataType; nullable: boolean; values: Column<unknown> }[] {
+    const table = this.#table();
+    const taken = new Set(table.schema.fields.map(({ name }) => name));
+    const seen = new Set<string>();
+    return table.schema.fields.map(({ name, type, nullable }, index) => {
+      let unique = name;
+      for (let n = 1; seen.has(unique) || (unique !== name && taken.has(unique)); n++) unique = `${name}_${n}`;
+      seen.add(unique);
+      return { name: unique, type, nullable, values: table.getChildAt(index) };
+    });
   }
 
   /** The rows as plain objects: dates and timestamps as `Date`, bytes as `Uint8Array`, maps as `Map`. */
   rows<T = Row>({ bigint = "auto" }: RowOptions = {}): T[] {
-    const table = this.#table();
-    const rows: Row[] = Array.from({ length: table.numRows }, () => ({}));
-    table.schema.fields.forEach(({ name, type }, index) => {
+    const rows: Row[] = Array.from({ length: this.numRows }, () => ({}));
+    for (const { name, type, values } of this.#columns()) {
       const convert = converter(type, bigint);
       let at = 0;
-      for (const value of table.getChildAt(index)) rows[at++]![name] = value == null ? null : convert(value);
-    });
+      for (const value of values) rows[at++]![name] = value == null ? null : convert(value);
+    }
     return rows as T[];
   }
 
@@ -61,14 +73,13 @@ export class Batch {
    * they came in one batch; else an array of values.
    */
   columns(): Record<string, ArrayLike<unknown>> {
-    const table = this.#table();
-    const values = ({ type }: { type: DataType }, index: number): ArrayLike<unknown> => {
-      const all = table.getChildAt(index).toArray();
-      if (ArrayBuffer.isView(all)) return all as unknown as ArrayLike<unknown>;
+    const all = ({ type, values }: { type: DataType; values: Column<unknown> }): ArrayLike<unknown> => {
+      const array = values.toArray();
+      if (ArrayBuffer.isView(array)) return array as unknown as ArrayLike<unknown>;
       const convert = converter(type, "auto");
-      return Array.from(all, (value) => (value == null ? null : convert(value)));
+      return Array.from(array, (value) => (value == null ? null : convert(value)));
     };
-    return Object.fromEntries(table.schema.fields.map((field, index) => [field.name, values(field, index)]));
+    return Object.fromEntries(this.#columns().map((column) => [column.name, all(column)]));
   }
 
   /** The bytes of an Arrow IPC stream, for other libraries. */

@@ -293,10 +293,10 @@ async fn attempt(
         return Err(turned_away(query, &origin, &permit, status, &headers, shown));
     }
     origin.limiter.succeeded(client.timer.now());
-    let version = |total| judge::version(&headers, total);
-    if headers.contains_key(header::CONTENT_RANGE) {
-        origin.show_ranges();
+    if !ask.head_only {
+        origin.learn_ranges(status, &headers);
     }
+    let version = |total| judge::version(&headers, total);
     if ask.head_only {
         let total = judge::size(status, &headers).map_err(|error| distrusted(error.at(shown)))?;
         return Ok(Answer::WholeTooLarge { total, hop });

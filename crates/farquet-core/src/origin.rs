@@ -1,10 +1,11 @@
 //! What is learned about an origin while talking to it. Kept for the session, in memory.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use http::{HeaderMap, StatusCode, header};
 use url::Url;
 
 use crate::limiter::Limiter;
@@ -24,8 +25,8 @@ pub(crate) struct Origin {
     suffix_refused: AtomicBool,
     /// It refused or misanswered HEAD.
     head_refused: AtomicBool,
-    /// `Content-Range` was visible.
-    ranges_shown: AtomicBool,
+    /// Whether `Content-Range` is visible.
+    ranges: AtomicU8,
     link: Mutex<Link>,
     /// Nothing is sent before this moment: the origin's `Retry-After`.
     not_before: Mutex<Monotonic>,
@@ -42,6 +43,11 @@ struct Link {
     busy: Duration,
     bytes: u64,
 }
+
+/// What is known of the visibility of `Content-Range`.
+const RANGES_UNKNOWN: u8 = 0;
+const RANGES_SHOWN: u8 = 1;
+const RANGES_HIDDEN: u8 = 2;
 
 /// Bodies smaller than this, all together, say nothing about bandwidth.
 const ENOUGH_TO_MEASURE: u64 = 64 << 10;
@@ -66,7 +72,7 @@ impl Origin {
             limiter: Limiter::new(requests),
             suffix_refused: AtomicBool::new(false),
             head_refused: AtomicBool::new(false),
-            ranges_shown: AtomicBool::new(false),
+            ranges: AtomicU8::new(RANGES_UNKNOWN),
             link: Mutex::default(),
             not_before: Mutex::default(),
         }
@@ -88,12 +94,22 @@ impl Origin {
         self.head_refused.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn show_ranges(&self) {
-        self.ranges_shown.store(true, Ordering::Relaxed);
+    /// Learns from an answer's head whether `Content-Range` is visible. Who shows a tag is presumed to show it too, until an answer
+    /// to a range does not have it.
+    pub(crate) fn learn_ranges(&self, status: StatusCode, headers: &HeaderMap) {
+        let partial = status == StatusCode::PARTIAL_CONTENT;
+        if headers.contains_key(header::CONTENT_RANGE) {
+            self.ranges.store(RANGES_SHOWN, Ordering::Relaxed);
+        } else if partial {
+            self.ranges.store(RANGES_HIDDEN, Ordering::Relaxed);
+        } else if headers.contains_key(header::ETAG) {
+            let (order, from) = (Ordering::Relaxed, RANGES_UNKNOWN);
+            let _known = self.ranges.compare_exchange(from, RANGES_SHOWN, order, order);
+        }
     }
 
     pub(crate) fn shows_ranges(&self) -> bool {
-        self.ranges_shown.load(Ordering::Relaxed)
+        self.ranges.load(Ordering::Relaxed) == RANGES_SHOWN
     }
 
     pub(crate) fn hold_until(&self, moment: Monotonic) {

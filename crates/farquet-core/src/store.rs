@@ -305,12 +305,11 @@ async fn send(
         Ok((opened, lifetime, hop, same)) => {
             query.stats.cached(|count| if same { count.revalidated += 1 } else { count.misses += 1 });
             let known = Known { opened: Arc::clone(&opened), proved: made, fresh_until: now + lifetime.fresh_for };
-            // Without a validator nothing would ever prove it, and only a promise remains.
+            // Without a validator nothing would ever prove it: it serves those who began before it was asked for, and those who
+            // were promised that it stays. Later data could be of another version (RFC 9111 §3.4), where there is later data.
             let provable = match freshness {
                 _ if opened.version.reusable().is_some() => true,
-                Freshness::Validate => false,
-                // Later data could be of another version (RFC 9111 §3.4), where there is later data.
-                Freshness::Http => opened.is_complete(),
+                Freshness::Validate | Freshness::Http => opened.is_complete(),
                 Freshness::Immutable => true,
             };
             let storable = lifetime.storable || freshness != Freshness::Http;

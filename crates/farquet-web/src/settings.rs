@@ -32,6 +32,8 @@ impl Options {
         let mut settings = Settings::default();
         settings.freshness = self.freshness.as_deref().map(freshness).transpose()?.unwrap_or(settings.freshness);
         settings.body_cache.bytes = self.cache_size.unwrap_or(settings.body_cache.bytes);
+        // The browser's cache keeps nothing either then.
+        settings.small_file_cache = settings.body_cache.bytes > 0;
         settings.footer_cache.bytes = self.footer_cache_size.unwrap_or(settings.footer_cache.bytes);
         settings.retries = self.retries.unwrap_or(settings.retries);
         settings.idle_timeout = self.idle_timeout.map_or(settings.idle_timeout, Duration::from_millis);

@@ -27,6 +27,8 @@ export class Origin {
     void (async () => {
       for (let url = await next(); url; url = await next()) origin.urls.push(url);
     })();
+    // They are all written at once.
+    for (let seen = -1; seen < origin.urls.length; await new Promise((resolve) => setTimeout(resolve, 50))) seen = origin.urls.length;
     return origin;
   }
 

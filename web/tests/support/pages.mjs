@@ -61,18 +61,19 @@ export async function launch(name) {
 }
 
 /**
- * Runs `body` in a page of its own, with a connection as `db` where `options` are not null: `body(db, args)`. What it returns must be
- * structured data.
+ * Runs `body` in a page of its own, with a connection as `db` where `options` are not null: `body(db, args)`. What it returns comes
+ * as JSON, with BigInts as text.
  */
 export async function inPage(browser, base, body, args = {}, options = {}) {
   const page = await browser.page(base);
   try {
-    return await page.evaluate(
+    const text = await page.evaluate(
       async (source, args, options) => {
         const run = (0, eval)(`(${source})`);
         const db = options && (await globalThis.farquet.connect(options));
         try {
-          return await run(db, args);
+          const value = await run(db, args);
+          return JSON.stringify(value ?? null, (_, item) => (typeof item === "bigint" ? String(item) : item));
         } finally {
           db?.close();
         }
@@ -81,6 +82,7 @@ export async function inPage(browser, base, body, args = {}, options = {}) {
       args,
       options,
     );
+    return JSON.parse(text);
   } finally {
     await page.close();
   }

@@ -83,6 +83,7 @@ fn statistics() {
         "cache",
         "footer_bytes",
         "resident",
+        "validators",
     ];
     expected.sort_unstable();
     assert_eq!(found, expected);
