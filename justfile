@@ -56,6 +56,11 @@ bench-browser *ARGS:
     npm --prefix web/bench ci --silent
     node web/bench/run.mjs {{ARGS}}
 
+# Cold time to a first answer, with the package coming at 2 MB/s, in both browsers. Not part of CI.
+start-browser *ARGS:
+    cargo build --release -p farquet-testkit
+    node web/bench/start.mjs {{ARGS}}
+
 # farquet beside DuckDB, Polars and the floor, in one run: medians and ratios. Not part of CI.
 bench-peers *ARGS:
     bench/run {{ARGS}}

@@ -27,7 +27,10 @@ impl Dashboard {
     }
 
     fn session(&self, freshness: Freshness) -> Session {
-        let session = World { settings: unlimited(), ..World::default() }.session();
+        let mut settings = unlimited();
+        // Enough for the files once, however many queries hold them.
+        settings.held_bytes = 10 << 20;
+        let session = World { settings, ..World::default() }.session();
         session.register_files_with("t", &self.location, freshness).expect("a table");
         session
     }

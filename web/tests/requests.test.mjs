@@ -55,29 +55,26 @@ for (const [protocol, flags] of Object.entries({ "HTTP/1.1": [], "HTTP/2": ["--h
     it("20 files of 1.5 MB, count: two requests each, no preflight, two hops", async () => {
       await larger.clear();
       const { stats, log } = await run(count, { urls: larger.urls });
-      const { GET = 0, HEAD = 0, ...others } = await larger.methods();
-      assert.deepEqual(others, {});
-      assert.ok(GET + HEAD <= 42, JSON.stringify({ GET, HEAD, log }));
-      assert.ok(stats.hops <= 2, `${stats.hops} hops`);
+      // Those in flight before the first answer are bodies that are cut; then it is known that these files are large.
+      const sizes = flags.length > 0 ? { GET: 40 } : { GET: 26, HEAD: 14 };
+      assert.deepEqual(await larger.methods(), sizes, JSON.stringify(log));
+      assert.equal(stats.hops, 2);
     });
 
-    it("one wide file: two columns of 2 row groups in at most 6 requests and 3 hops", async () => {
+    it("one wide file: two columns of 2 row groups in 3 requests and 3 hops", async () => {
       await wide.clear();
       const sql = "SELECT count(*) AS n, sum(amount) AS s FROM t WHERE id BETWEEN 50000 AND 51000";
       const { stats, log } = await run(count, { urls: wide.urls, sql });
-      const { GET = 0, HEAD = 0, ...others } = await wide.methods();
-      assert.deepEqual(others, {});
-      assert.ok(GET + HEAD <= 6 && stats.hops <= 3, JSON.stringify({ GET, HEAD, log }));
+      // A body that is cut, the footer, and the data in one range.
+      assert.deepEqual([await wide.methods(), stats.hops], [{ GET: 3 }, 3], JSON.stringify(log));
     });
 
-    it("one wide file: two columns of all row groups in at most 34 requests and 3 hops", async () => {
+    it("one wide file: two columns of all 30 row groups in 32 requests and 3 hops", async () => {
       await wide.clear();
       const sql = "SELECT count(*) AS n, sum(amount) AS s FROM t WHERE d03 = 7";
       const { stats, log } = await run(count, { urls: wide.urls, sql });
       const summary = await wide.summary();
-      const { GET = 0, HEAD = 0, ...others } = summary.by_method;
-      assert.deepEqual(others, {});
-      assert.ok(GET + HEAD <= 34 && stats.hops <= 3, JSON.stringify({ GET, HEAD, log }));
+      assert.deepEqual([summary.by_method, stats.hops], [{ GET: 32 }, 3], JSON.stringify(log));
       assert.equal(summary.max_in_flight, flags.length > 0 ? 30 : 6, "all at once, or as many as the browser has connections");
     });
   });

@@ -64,6 +64,8 @@ pub(crate) enum Answer {
         final_url: Url,
         hop: u32,
     },
+    /// Nothing was sent: while HEAD waited for its turn, the origin refused another.
+    HeadRefused,
 }
 
 /// Bytes of one version of an object.
@@ -178,7 +180,7 @@ fn with_access_hint(error: Error, url: &Url) -> Error {
     });
     match error.kind() {
         ErrorKind::Access if signed => error.hint("the link is signed and may have expired: get a new one"),
-        ErrorKind::Access => error.hint("a header for this origin can be given with --header"),
+        ErrorKind::Access => error.hint("a header for this origin can be given, such as Authorization"),
         _ => error,
     }
 }
@@ -262,6 +264,9 @@ async fn attempt(
             }
         }
     };
+    if ask.head_only && origin.head_refused() {
+        return Ok(Answer::HeadRefused);
+    }
     let method = if ask.head_only { Method::HEAD } else { Method::GET };
     let asked = if ask.head_only { 0 } else { ask.range.as_ref().map_or(ask.bound, RangeSpec::length) };
     let asked = ask.expects.map_or(asked, |expected| expected.min(asked));
@@ -275,8 +280,8 @@ async fn attempt(
     let cached = request.cache == CacheMode::Revalidate;
     let response = match idle(query, client.fetch.fetch(request)).await {
         Ok(response) => response,
-        // What a page without CORS left in the cache is no answer for one with it.
-        Err(error) if error.kind() == FetchErrorKind::Cors && cached => {
+        // What a page without CORS left in the cache is no answer for one with it, and looks like a broken connection at times.
+        Err(error) if cached && matches!(error.kind(), FetchErrorKind::Cors | FetchErrorKind::Interrupted) => {
             return Err(Failure { error: Error::from_fetch(error, shown), again: Again::Once });
         }
         Err(error) => {
@@ -456,10 +461,10 @@ impl Reader<'_> {
         }
         if self.part.whole {
             self.part.total = Some(length);
-        } else if self.part.length.is_none() && length < limit {
-            // Shorter than asked without a visible Content-Range: the object ends here.
-            let offset = *self.part.offset.get_or_insert(0);
-            self.part.total = Some(offset + length);
+        } else if self.part.length.is_none() && length < limit && self.part.offset.unwrap_or(0) == 0 {
+            // Less than was asked, and no visible Content-Range: this is all there is. Of a part within the object it would say
+            // nothing, since a body may also be cut short on its way.
+            (self.part.offset, self.part.total) = (Some(0), Some(length));
         }
         Ok(Some((bytes, self.part)))
     }

@@ -30,7 +30,7 @@ pub(crate) fn expect_same(answer: Answer, pinned: &Version, range: &Range<u64>, 
             Err(changed(pinned, &Version { size: total, ..Version::default() }).at(shown))
         }
         Answer::Changed { version } => Err(changed(pinned, &version).at(shown)),
-        Answer::NotModified { .. } => {
+        Answer::NotModified { .. } | Answer::HeadRefused => {
             Err(Error::new(ErrorKind::BadResponse, "the server sent no bytes where some were asked").at(shown))
         }
         Answer::WholeTooLarge { total, .. } if total.is_some() && total != pinned.size => {

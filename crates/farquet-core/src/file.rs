@@ -14,6 +14,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::exchange::{Ask, Received, exchange};
 use crate::expect::expect_same;
 use crate::footer;
+use crate::hold::Hold;
 use crate::opened::Opened;
 use crate::range::{Cost, RangeSpec, plan_requests, subtract};
 use crate::redact::display_url;
@@ -44,51 +45,20 @@ pub struct File {
     trust: AtomicU8,
 }
 
-/// A share of the bytes that running queries may hold; given back on drop.
-#[derive(Debug)]
-struct Hold {
-    client: Arc<Client>,
-    query: Arc<AtomicI64>,
-    bytes: i64,
-}
-
-impl Hold {
-    fn take(client: &Arc<Client>, query: &Arc<AtomicI64>, bytes: u64) -> Option<Self> {
-        let bytes = i64::try_from(bytes).ok()?;
-        let enough = |left: i64| (left >= bytes).then(|| left - bytes);
-        let take = |left: &AtomicI64| left.fetch_update(Ordering::AcqRel, Ordering::Acquire, enough).is_ok();
-        if !take(&client.holdable) {
-            return None;
-        }
-        if !take(query) {
-            client.holdable.fetch_add(bytes, Ordering::AcqRel);
-            return None;
-        }
-        Some(Self { client: Arc::clone(client), query: Arc::clone(query), bytes })
-    }
-}
-
-impl Drop for Hold {
-    fn drop(&mut self) {
-        self.client.holdable.fetch_add(self.bytes, Ordering::AcqRel);
-        self.query.fetch_add(self.bytes, Ordering::AcqRel);
-    }
-}
-
 impl File {
     pub(crate) fn new(client: Arc<Client>, url: Url, found: Found, holdable: &Arc<AtomicI64>) -> Self {
         let Found { opened, hop, proved } = found;
         // Where a redirect led an earlier query says nothing of where it leads now.
         let final_url = Mutex::new(proved.then(|| opened.final_url.clone()));
         let mut held = Segments::default();
-        let share = Hold::take(&client, holdable, opened.end.len() as u64);
+        let hold = Hold::take(&client, holdable, &opened);
         // Past the bounds the bytes are fetched again when they are needed.
-        if share.is_some() {
+        if hold.is_some() {
             held.push(opened.offset, opened.end.clone());
         }
-        let opened = if share.is_some() { opened } else { Arc::new(opened.without_end()) };
+        let opened = if hold.is_some() { opened } else { Arc::new(opened.without_end()) };
         let (hop, trust) = (AtomicU32::new(hop), AtomicU8::new(if proved { PROVED } else { UNPROVED }));
-        Self { client, shown: display_url(&url), url, opened, final_url, held, hold: share, hop, trust }
+        Self { client, shown: display_url(&url), url, opened, final_url, held, hold, hop, trust }
     }
 
     /// The URL as it was given. May hold secrets; see [`File::name`].

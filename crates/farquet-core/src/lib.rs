@@ -15,6 +15,7 @@
 //! | `expect` | holds an answer against the version that was pinned | send requests |
 //! | [`snapshot`], [`mod@file`] | one version of each file for a query, or for several that share it | keep anything longer |
 //! | `store`, [`cache`], [`freshness`] | what is kept of files across queries, and what it takes to use it | use it unproved |
+//! | `hold` | bounds on what running queries hold of files' bytes | bound what the caches keep |
 //! | `flights` | one request for all who may share its answer | know what is asked |
 //! | [`scan`] | fetches planned ranges ahead of the decoder, within bounds | decode, spawn |
 //! | [`stats`], `budget` | what a query cost, what it may cost | print |
@@ -42,6 +43,7 @@ mod exchange;
 mod expect;
 mod flights;
 mod footer;
+mod hold;
 mod judge;
 mod limiter;
 mod open;

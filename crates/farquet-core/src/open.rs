@@ -17,6 +17,7 @@ use crate::exchange::{Answer, Ask, Received, exchange};
 use crate::expect::{changed, expect_same, ignores_ranges};
 use crate::footer::{self, FOOTER};
 use crate::freshness::Lifetime;
+use crate::hold::Held;
 use crate::judge;
 use crate::opened::Opened;
 use crate::range::RangeSpec;
@@ -92,6 +93,13 @@ pub(crate) async fn open_if_changed(
         }
         answer => opener.end_or_again(answer, cached.size).await?,
     };
+    // The same bytes are the same file whatever the validators say, or where none is visible: what was decoded stays good.
+    if end.offset == 0 && cached.is_complete() && end.got.bytes == cached.end {
+        let Received { version, final_url, lifetime, hop, .. } = *end.got;
+        let version = Version { size: Some(end.size), ..version };
+        let opened = Arc::new(cached.brought_again(version, final_url, lifetime));
+        return Ok(IfChanged::Same { opened, lifetime, hop });
+    }
     let (opened, hop) = opener.metadata(end).await?;
     Ok(IfChanged::New(opened, hop))
 }
@@ -226,7 +234,9 @@ impl<'a> Opener<'a> {
                 return self.bounded(total, hop + 1).await;
             }
             Ok(Answer::WholeTooLarge { total: None, hop, .. } | Answer::NotSatisfiable { total: None, hop }) => hop,
-            Ok(other @ (Answer::Changed { .. } | Answer::NotModified { .. })) => return self.refused(other, 0),
+            Ok(other @ (Answer::Changed { .. } | Answer::NotModified { .. } | Answer::HeadRefused)) => {
+                return self.refused(other, 0);
+            }
             Err(error) if refuses_form(&error) => 1,
             Err(error) => return Err(error),
         };
@@ -283,7 +293,7 @@ impl<'a> Opener<'a> {
             }
             Answer::WholeTooLarge { total, .. } => ignores_ranges(total).at(&self.shown),
             Answer::Changed { version } => changed(&Version::default(), &version).at(&self.shown),
-            Answer::Bytes(_) | Answer::NotModified { .. } => {
+            Answer::Bytes(_) | Answer::NotModified { .. } | Answer::HeadRefused => {
                 Error::new(ErrorKind::BadResponse, "the server sent another part").at(&self.shown)
             }
         })
@@ -333,7 +343,7 @@ impl<'a> Opener<'a> {
         // What is kept for long is not to hold the network's buffer, of which it may be a small part.
         let end = if offset == 0 { Bytes::copy_from_slice(&tail) } else { tail };
         let metadata = Mutex::new(Arc::new(metadata));
-        Ok((Arc::new(Opened { version, size, final_url, offset, end, metadata, lifetime }), hop))
+        Ok((Arc::new(Opened { version, size, final_url, offset, end, metadata, lifetime, held: Held::default() }), hop))
     }
 }
 

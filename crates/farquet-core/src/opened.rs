@@ -7,6 +7,7 @@ use parquet::file::metadata::ParquetMetaData;
 use url::Url;
 
 use crate::freshness::Lifetime;
+use crate::hold::Held;
 use crate::validator::Version;
 
 /// One version of a file: its metadata, and its end as far as it is kept. Shared by queries and caches.
@@ -23,6 +24,8 @@ pub(crate) struct Opened {
     /// Gains the page index when that is loaded.
     pub metadata: Mutex<Arc<ParquetMetaData>>,
     pub lifetime: Lifetime,
+    /// Whether queries hold its end.
+    pub held: Held,
 }
 
 impl Opened {
@@ -54,6 +57,11 @@ impl Opened {
         if final_url == self.final_url { Arc::clone(self) } else { Arc::new(Self { final_url, ..self.copy() }) }
     }
 
+    /// The same bytes as another answer brought them.
+    pub(crate) fn brought_again(&self, version: Version, final_url: Url, lifetime: Lifetime) -> Self {
+        Self { version, final_url, lifetime, ..self.copy() }
+    }
+
     fn copy(&self) -> Self {
         Self {
             version: self.version.clone(),
@@ -63,6 +71,7 @@ impl Opened {
             end: self.end.clone(),
             metadata: Mutex::new(self.metadata()),
             lifetime: self.lifetime,
+            held: Held::default(),
         }
     }
 }

@@ -101,7 +101,7 @@ struct Inner {
 pub struct CacheCounts {
     /// Files that cost no request of their own: fresh, promised, or proved by another query's request.
     pub hits: u64,
-    /// Files that the server said are still the same (304).
+    /// Files that are still the same: the server said so (304), or sent the same bytes.
     pub revalidated: u64,
     /// Files that had to be opened by their bytes.
     pub misses: u64,

@@ -1,12 +1,13 @@
 //! What a network failure may mean. A browser tells a page the same few words for a host that is down and for an answer that it
-//! keeps from the page; a second request, whose answer nobody could read, tells them apart.
+//! keeps from the page; a second request, whose answer nobody could read, tells them apart. Where the page has read answers before,
+//! a broken connection is the likelier reason.
 
-use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::collections::{HashMap, HashSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use farquet_core::fetch::{FetchError, FetchErrorKind};
 use js_sys::Reflect;
-use url::{Host, Url};
+use url::{Host, Origin, Url};
 use wasm_bindgen::prelude::JsValue;
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{RequestCache, RequestInit, RequestMode};
@@ -21,10 +22,17 @@ const GOOD_FOR: f64 = 5_000.0;
 #[derive(Debug, Default)]
 pub(crate) struct Diagnosis {
     /// When an origin was last found to answer what a page may not read.
-    kept_from_page: Mutex<HashMap<String, f64>>,
+    kept_from_page: Mutex<HashMap<Origin, f64>>,
+    /// Origins of which the page has read an answer.
+    read: Mutex<HashSet<Origin>>,
 }
 
 impl Diagnosis {
+    /// The page has read an answer of `origin`.
+    pub(crate) fn has_read(&self, origin: Origin) {
+        lock(&self.read).insert(origin);
+    }
+
     /// What `error`, by which a fetch of `url` failed, means. `with_headers`: the request had headers of the caller's.
     pub(crate) async fn of_failure(&self, url: &Url, with_headers: bool, error: &JsValue) -> FetchError {
         let Some(page) = page() else {
@@ -36,6 +44,13 @@ impl Diagnosis {
             let message = "a page that came over https may not fetch over http (mixed content)";
             return FetchError::new(FetchErrorKind::Request, message);
         }
+        if lock(&self.read).contains(&url.origin()) {
+            let message = format!(
+                "the connection broke, or the server kept this one answer from the page for want of CORS headers ({})",
+                words(error)
+            );
+            return FetchError::new(FetchErrorKind::Interrupted, message);
+        }
         if self.answers(url).await {
             return FetchError::new(FetchErrorKind::Cors, kept_from_page(with_headers));
         }
@@ -44,8 +59,8 @@ impl Diagnosis {
 
     /// Whether the host answers at all.
     async fn answers(&self, url: &Url) -> bool {
-        let origin = url.origin().ascii_serialization();
-        let found = self.lock().get(&origin).copied();
+        let origin = url.origin();
+        let found = lock(&self.kept_from_page).get(&origin).copied();
         if found.is_some_and(|at| milliseconds() - at < GOOD_FOR) {
             return true;
         }
@@ -56,14 +71,14 @@ impl Diagnosis {
         let Ok(promise) = global_fetch(url.as_str(), &init) else { return false };
         let answers = JsFuture::from(promise).await.is_ok();
         if answers {
-            self.lock().insert(origin, milliseconds());
+            lock(&self.kept_from_page).insert(origin, milliseconds());
         }
         answers
     }
+}
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, f64>> {
-        self.kept_from_page.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn kept_from_page(with_headers: bool) -> &'static str {

@@ -114,6 +114,7 @@ async fn exchange(
         Ok(response) => response.unchecked_into(),
         Err(error) => return Err(diagnosis.of_failure(&url, !own.is_empty(), &error).await),
     };
+    diagnosis.has_read(url.origin());
     let status = StatusCode::from_u16(response.status())
         .map_err(|_| FetchError::new(FetchErrorKind::Request, "an answer without a status"))?;
     Ok(FetchResponse {

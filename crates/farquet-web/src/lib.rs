@@ -6,6 +6,7 @@
 //! | `runtime` | runs the engine's tasks between the events of JavaScript, in slices | wait |
 //! | `bridge` | makes what JavaScript drives look `Send`, on the one thread that there is | |
 //! | `fetch`, `diagnosis` | one HTTP exchange by `fetch`; what a failure without a reason may mean | retry, cache |
+//! | `exchange` | one exchange of the backend alone, for its tests | anything of the engine's |
 //! | `timer` | time and waiting | |
 //! | `settings` | options of the package as settings | know their defaults |
 //! | `engine`, `query` | the exported classes | anything that could be TypeScript |
@@ -16,6 +17,7 @@
 mod bridge;
 mod diagnosis;
 mod engine;
+mod exchange;
 mod failure;
 mod fetch;
 mod parameters;

@@ -44,10 +44,15 @@ export async function launch(name) {
   });
   return {
     name,
+    /** A fresh page. */
+    async blank(url) {
+      const page = await browser.newPage();
+      await page.goto(url);
+      return page;
+    },
     /** A fresh page with `connect` in its global scope. */
     async page(base) {
-      const page = await browser.newPage();
-      await page.goto(base);
+      const page = await this.blank(base);
       await page.evaluate(async () => {
         globalThis.farquet = await import("/dist/index.js");
       });

@@ -49,17 +49,17 @@ impl Opener<'_> {
 
     /// By HEAD, where the origin allows it, and else by a whole body that is cut after its head.
     pub(super) async fn size_by_head(&self, hop: u32) -> Result<End> {
-        let origin = self.query.client.origin(self.url);
         let mut hop = hop;
-        if !origin.head_refused() {
-            let ask = Ask { head_only: true, ..self.ask_for(None, Cause::Footer, hop) };
-            match exchange(self.query, ask).await {
-                Ok(Answer::WholeTooLarge { total: Some(total), hop, .. }) => return self.bounded(total, hop + 1).await,
-                // What is true of the file is no refusal of HEAD; a limit of the caller's is none either.
-                Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Budget) => return Err(error),
-                _ => origin.refuse_head(),
+        let ask = Ask { head_only: true, ..self.ask_for(None, Cause::Footer, hop) };
+        match exchange(self.query, ask).await {
+            Ok(Answer::WholeTooLarge { total: Some(total), hop, .. }) => return self.bounded(total, hop + 1).await,
+            Ok(Answer::HeadRefused) => {}
+            // What is true of the file is no refusal of HEAD; a limit of the caller's is none either.
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Budget) => return Err(error),
+            _ => {
+                self.query.client.origin(self.url).refuse_head();
+                hop += 1;
             }
-            hop += 1;
         }
         match self.whole_or_size(hop).await? {
             Answer::Bytes(got) => end(got, None).map_err(|_| self.sizeless()),
