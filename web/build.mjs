@@ -32,6 +32,7 @@ const define = { "import.meta.url": "undefined" };
 await build({ ...common, entryPoints: ["src/worker.ts"], define, plugins: [resetLater] });
 await build({ ...common, entryPoints: ["src/host.ts"], define, plugins: [resetLater] });
 copyFileSync("wasm/farquet_web_bg.wasm", "dist/farquet.wasm");
+copyFileSync("../LICENSE", "LICENSE");
 await build({ ...common, entryPoints: ["src/index.ts", "src/slim.ts"], splitting: true, external: ["./host.js"], chunkNames: "farquet-[hash]" });
 execFileSync("npx", ["tsc", "--noEmit", "false", "--emitDeclarationOnly", "--declaration", "--stripInternal", "--outDir", "dist"], { stdio: "inherit" });
 for (const inner of ["host", "worker", "links", "connection", "protocol", "values"]) rmSync(`dist/${inner}.d.ts`, { force: true });

@@ -3,7 +3,8 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 
-const BINARY = process.env.FARQUET_ORIGIN ?? "farquet-origin";
+const TARGET = process.env.CARGO_TARGET_DIR ?? new URL("../../../target", import.meta.url).pathname;
+const BINARY = process.env.FARQUET_ORIGIN ?? `${TARGET}/release/farquet-origin`;
 
 export class Origin {
   #process;
