@@ -26,8 +26,8 @@ describe("the package's content", () => {
 
   it("names no place of the machine that built it", () => {
     for (const path of bench.files) {
-      const home = /\/(root|home|Users|work)\//.exec(readFileSync(join(bench.package, path), "latin1"));
-      assert.equal(home, null, `${path}: ${home?.[0]}`);
+      const [home] = /\/(root|home|Users|work)\/[\w./-]*/.exec(readFileSync(join(bench.package, path), "latin1")) ?? [];
+      assert.equal(home, undefined, path);
     }
   });
 

@@ -41,6 +41,7 @@ export class Bench {
     const server = createServer((request, response) => {
       const { pathname } = new URL(request.url, "http://page");
       const path = pathname === "/" ? "/index.html" : pathname;
+      if (path === "/favicon.ico") return response.writeHead(204).end();
       const prefix = Object.keys(mounts).find((prefix) => path.startsWith(prefix));
       try {
         const bytes = readFileSync(join(mounts[prefix], path.slice(prefix.length)));
@@ -73,7 +74,7 @@ export async function shown(browser, url, parameters) {
     page.on("pageerror", (error) => said.push(String(error)));
     await page.goto(`${url}?${new URLSearchParams(parameters)}`);
     const output = await page.waitForFunction(() => document.querySelector("output").textContent, { timeout: 60_000 }).catch(() => undefined);
-    return { text: await output?.jsonValue(), said: said.filter((text) => !text.includes("favicon")), workers: page.workers().length };
+    return { text: await output?.jsonValue(), said, workers: page.workers().length };
   } finally {
     await page.close();
   }

@@ -26,7 +26,12 @@ let instance = { ready: undefined as Promise<unknown> | undefined, lost: false }
 function instantiate(module: WebAssembly.Module): Promise<unknown> {
   // The package's build makes this reset asynchronous.
   if (instance.lost) instance = { ready: __wbg_reset_state() as unknown as Promise<void>, lost: false };
-  return (instance.ready ??= init({ module_or_path: module }));
+  const one = instance;
+  return (one.ready ??= init({ module_or_path: module }).catch((error: unknown) => {
+    // The next connection tries again.
+    one.ready = undefined;
+    throw error;
+  }));
 }
 
 /** Most of the module is compiled when it first runs: better while a page waits for its first answers. */

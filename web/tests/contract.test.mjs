@@ -59,7 +59,9 @@ for (const [protocol, flags] of Object.entries({ "HTTP/1.1": [], "HTTP/2": ["--h
       await Promise.all([here.put(PATH, body(1000)), here.put("/large.parquet", body(3_000_000)), there.put(PATH, body(1000))]);
     });
     after(() => [origin, simple].forEach((one) => one?.stop()));
-    const all = (steps, on = origin) => run(exchanges, { control: on.control, steps: steps.map((step) => ({ url: on.url(PATH), ...step })) }, null);
+    const all = (steps, on = origin) => run(exchanges, { control: on.control, steps: steps.map(({ path = PATH, ...step }) => ({ url: on.url(path), ...step })) }, null);
+    /** An answer that stops midway. Firefox hands on nothing of the first few bytes, of which it guesses the type. */
+    const SENT = 100_000, stalled = { path: "/large.parquet", script: [{ fault: { stall: SENT } }] };
     const gets = ({ log }) => log.filter(({ method }) => method !== "OPTIONS");
 
     it("every status is an answer, and is asked for once", async () => {
@@ -72,26 +74,25 @@ for (const [protocol, flags] of Object.entries({ "HTTP/1.1": [], "HTTP/2": ["--h
     });
 
     it("bodies arrive whole, with a length or without", async () => {
-      const large = { url: origin.url("/large.parquet") };
+      const large = { path: "/large.parquet" };
       for (const found of await all([large, { ...large, script: [{ fault: "chunked" }] }])) {
         is(found, body(3_000_000));
-        assert.deepEqual([found.finalUrl, found.redirects], [large.url, 0]);
+        assert.deepEqual([found.finalUrl, found.redirects], [origin.url("/large.parquet"), 0]);
       }
     });
 
     it("the head comes before the body, and chunks come as they arrive", async () => {
-      const [head, part] = await all([
-        { script: [{ fault: { stall: 0 } }], chunks: 0 },
-        { script: [{ fault: { stall: 100 } }], chunks: 1 },
-      ]);
+      const [head, part] = await all([{ ...stalled, chunks: 0 }, { ...stalled, chunks: 1 }]);
       assert.equal(head.status, 200);
-      is(part, body(100));
+      assert.ok(part.length > 0 && part.length <= SENT, `${part.length} bytes`);
+      is(part, body(part.length));
       assert.deepEqual([...head.log, ...part.log].map(({ complete }) => complete), [false, false]);
     });
 
     it("ranges are passed exactly, without a preflight", async () => {
-      for (const [range, from, to] of [["bytes=5-9", 5, 10], ["bytes=990-", 990, 1000], ["bytes=0-4999", 0, 1000]]) {
-        const [found] = await all([{ headers: [["range", range]] }]);
+      const ranges = [["bytes=5-9", 5, 10], ["bytes=990-", 990, 1000], ["bytes=0-4999", 0, 1000]];
+      for (const [index, found] of (await all(ranges.map(([range]) => ({ headers: [["range", range]] })))).entries()) {
+        const [range, from, to] = ranges[index];
         assert.deepEqual(found.log.map(({ method, range }) => [method, range]), [["GET", range]]);
         assert.deepEqual([found.status, found.headers["content-range"]], [206, `bytes ${from}-${to - 1}/1000`]);
         is(found, body(1000).slice(from, to));
@@ -127,7 +128,7 @@ for (const [protocol, flags] of Object.entries({ "HTTP/1.1": [], "HTTP/2": ["--h
     it("modes of the cache are the browser's", async () => {
       // A browser keeps nothing that came under a certificate that it does not know.
       if (flags.length > 0) return;
-      const cached = { url: origin.url("/cached.parquet") };
+      const cached = { path: "/cached.parquet" };
       await origin.put("/cached.parquet", body(500));
       const found = await all([
         { ...cached, cache: "no-cache" }, { ...cached, cache: "no-cache" }, { ...cached, cache: "reload" }, { ...cached, cache: "no-store" },
@@ -140,8 +141,8 @@ for (const [protocol, flags] of Object.entries({ "HTTP/1.1": [], "HTTP/2": ["--h
     it("dropping the future, or the body, ends the request", async () => {
       const [future, unread, begun] = await all([
         { script: [{ fault: "hang" }], cancel: 300 },
-        { script: [{ fault: { stall: 0 } }], chunks: 0 },
-        { script: [{ fault: { stall: 100 } }], chunks: 1 },
+        { ...stalled, chunks: 0 },
+        { ...stalled, chunks: 1 },
       ]);
       assert.equal(future.error, "cancelled");
       for (const { log } of [future, unread, begun]) {

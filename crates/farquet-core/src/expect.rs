@@ -22,7 +22,9 @@ pub(crate) fn expect_same(answer: Answer, pinned: &Version, range: &Range<u64>, 
                 _ => {
                     let message =
                         format!("the server sent {} bytes from {start} instead of {range:?}", got.bytes.len());
-                    Err(Error::new(ErrorKind::BadResponse, message).at(shown))
+                    // Where the answer does not tell what it is, the file may have become shorter since.
+                    let kind = if got.total.is_none() { ErrorKind::SourceChanged } else { ErrorKind::BadResponse };
+                    Err(Error::new(kind, message).at(shown))
                 }
             }
         }

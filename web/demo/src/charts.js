@@ -70,10 +70,10 @@ export const cells = ({ unit }) => (rows, into) => {
   const minutes = [...new Set(rows.map(({ t }) => +t))];
   const every = Math.max(1, Math.ceil(minutes.length / Math.floor(options.width / 80)));
   return [Plot.plot({
-    ...options, marginLeft: 58, marginTop: 4,
+    ...options, marginLeft: 58, marginRight: 4, marginTop: 4,
     x: { label: null, type: "band", tickSize: 0, ticks: minutes.filter((_, index) => index % every === 0), tickFormat: (t) => TIME.format(t) },
     y: { label: null, tickSize: 0 },
-    color: { type: "linear", legend: true, range: ["var(--accent-soft)", "var(--accent)"], interpolate: mix, label: unit, width: 200 },
+    color: { type: "linear", range: ["var(--accent-soft)", "var(--accent)"], interpolate: mix },
     marks: [Plot.cell(rows, { x: ({ t }) => +t, y: "name", fill: "v", inset: 0.5, rx: 1.5, title: ({ t, name, v }) => `${name}, ${TIME.format(t)}: ${PLAIN.format(v)} ${unit}` })],
   })];
 };
