@@ -32,7 +32,7 @@ demo *ARGS:
 origin *ARGS:
     cargo run --release -p farquet-testkit --bin farquet-origin -- {{ARGS}}
 
-# The browser's module, a build of wasm-pack.toml (release or fast), and the npm package around it.
+# The browser's module, a build of wasm-pack.toml (release or test), and the npm package around it.
 wasm BUILD="release":
     scripts/wasm {{BUILD}}
     npm --prefix web run build
