@@ -69,12 +69,15 @@ for (const [protocol, flags] of Object.entries({ "HTTP/1.1": [], "HTTP/2": ["--h
       assert.deepEqual([await wide.methods(), stats.hops], [{ GET: 3 }, 3], JSON.stringify(log));
     });
 
-    it("one wide file: two columns of all 30 row groups in 32 requests and 3 hops", async () => {
+    it("one wide file: two columns of all 30 row groups in at most 34 requests and 3 hops", async () => {
       await wide.clear();
       const sql = "SELECT count(*) AS n, sum(amount) AS s FROM t WHERE d03 = 7";
       const { stats, log } = await run(count, { urls: wide.urls, sql });
       const summary = await wide.summary();
-      assert.deepEqual([summary.by_method, stats.hops], [{ GET: 32 }, 3], JSON.stringify(log));
+      // One for each row group, unless the measured link makes it worth while to split one.
+      const { GET, ...others } = summary.by_method;
+      assert.deepEqual([others, stats.hops], [{}, 3], JSON.stringify(log));
+      assert.ok(GET >= 32 && GET <= 34, JSON.stringify(log));
       assert.equal(summary.max_in_flight, flags.length > 0 ? 30 : 6, "all at once, or as many as the browser has connections");
     });
   });

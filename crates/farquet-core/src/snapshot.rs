@@ -17,7 +17,7 @@ use crate::flights::Moment;
 use crate::footer::FOOTER;
 use crate::freshness::Freshness;
 use crate::open::How;
-use crate::store::Request;
+use crate::store::{Found, Request};
 
 /// A file that a query wants, and when an earlier answer about it is good enough.
 #[derive(Debug, Clone)]
@@ -137,21 +137,21 @@ impl Snapshot {
             .collect();
         let opened = try_join_all(openings).await?;
         let mut files = self.lock();
-        for file in opened {
-            // Whoever was first decides the version.
-            files.entry(file.url().clone()).or_insert(file);
+        for (wanted, found) in missing.iter().zip(opened) {
+            // Whoever was first decides the version, and alone holds its bytes.
+            let file = || Arc::new(File::new(Arc::clone(&self.client), wanted.url.clone(), found, &self.holdable));
+            files.entry(wanted.url.clone()).or_insert_with(file);
         }
         Ok(())
     }
 
-    async fn open_one(&self, query: &Arc<QueryContext>, wanted: &Wanted, how: How) -> Result<Arc<File>> {
+    async fn open_one(&self, query: &Arc<QueryContext>, wanted: &Wanted, how: How) -> Result<Found> {
         let Wanted { url, freshness } = wanted;
         let on_trust = !self.wary.load(Ordering::Acquire);
         // A promise that was broken is one no more.
         let freshness = if on_trust { *freshness } else { Freshness::Validate };
         let request = Request { query, url, began: self.began, freshness, how, on_trust };
-        let found = self.client.store.open(request).await?;
-        Ok(Arc::new(File::new(Arc::clone(&self.client), url.clone(), found, &self.holdable)))
+        self.client.store.open(request).await
     }
 
     /// Whether the small ones among `wanted` fit the cache and what a query may hold, as far as it is known. What does not fit

@@ -123,7 +123,7 @@ async fn exchange(
         final_url: Url::parse(&response.url()).unwrap_or(url),
         // How many there were is not told.
         redirects: u32::from(response.redirected()),
-        body: body(&response, abort),
+        body: FetchBody::new(Bridge::new(chunks(response, abort))),
     })
 }
 
@@ -146,20 +146,18 @@ fn visible(response: &Response) -> HeaderMap {
     headers
 }
 
-fn body(response: &Response, abort: Abort) -> FetchBody {
-    let reader: Option<ReadableStreamDefaultReader> = response.body().map(|body| body.get_reader().unchecked_into());
-    FetchBody::new(Bridge::new(chunks(reader, abort)))
-}
-
-fn chunks(reader: Option<ReadableStreamDefaultReader>, abort: Abort) -> impl Stream<Item = Result<Bytes, FetchError>> {
-    stream::unfold(reader.map(|reader| (reader, abort)), |state| async move {
-        let (reader, abort) = state?;
+/// A body as it is read. A reader is only taken then: an HTTP/2 connection of Firefox's may stand still after bodies are given up
+/// that had one.
+fn chunks(response: Response, abort: Abort) -> impl Stream<Item = Result<Bytes, FetchError>> {
+    stream::unfold(Some((Body::Unread(response), abort)), |state| async move {
+        let (body, abort) = state?;
+        let reader = body.reader()?;
         match JsFuture::from(reader.read()).await {
             Ok(result) => {
                 let value = Reflect::get(&result, &JsValue::from_str("value")).ok()?;
                 // At the end there is no value.
                 let chunk: Uint8Array = value.dyn_into().ok()?;
-                Some((Ok(Bytes::from(chunk.to_vec())), Some((reader, abort))))
+                Some((Ok(Bytes::from(chunk.to_vec())), Some((Body::Read(reader), abort))))
             }
             Err(error) => {
                 let message = format!("the connection broke while the body was read ({})", words(&error));
@@ -167,6 +165,21 @@ fn chunks(reader: Option<ReadableStreamDefaultReader>, abort: Abort) -> impl Str
             }
         }
     })
+}
+
+enum Body {
+    Unread(Response),
+    Read(ReadableStreamDefaultReader),
+}
+
+impl Body {
+    /// None where an answer has no body.
+    fn reader(self) -> Option<ReadableStreamDefaultReader> {
+        match self {
+            Self::Unread(response) => response.body().map(|body| body.get_reader().unchecked_into()),
+            Self::Read(reader) => Some(reader),
+        }
+    }
 }
 
 fn unsendable(error: &JsValue) -> FetchError {
