@@ -78,7 +78,9 @@ for (const [protocol, flags] of Object.entries({ "HTTP/1.1": [], "HTTP/2": ["--h
       const { GET, ...others } = summary.by_method;
       assert.deepEqual([others, stats.hops], [{}, 3], JSON.stringify(log));
       assert.ok(GET >= 32 && GET <= 34, JSON.stringify(log));
-      assert.equal(summary.max_in_flight, flags.length > 0 ? 30 : 6, "all at once, or as many as the browser has connections");
+      // As many as the browser has connections; or all at once, of which the first may have ended before the last arrives.
+      if (flags.length > 0) assert.ok(summary.max_in_flight > 6, `${summary.max_in_flight} in flight`);
+      else assert.equal(summary.max_in_flight, 6);
     });
   });
 }
