@@ -107,6 +107,7 @@ impl Query {
     }
 
     /// Files opened, bytes received and requests in flight.
+    #[expect(clippy::cast_precision_loss, reason = "JavaScript counts with such numbers")]
     pub fn progress(&self) -> Vec<f64> {
         let (files, bytes, in_flight) = self.account.stats().progress();
         vec![files as f64, bytes as f64, in_flight as f64]
