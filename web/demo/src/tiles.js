@@ -33,7 +33,7 @@ export const TILES = [
   { title: "Events by metric", kind: "bars", sql: "SELECT replace(metric_name, 'system.', '') AS name, count(*) AS v FROM r GROUP BY 1 ORDER BY v DESC LIMIT 8", draw: bars({ x: "events" }) },
   { title: "Memory utilization by host", kind: "bars", sql: "SELECT host AS name, avg(value) AS v FROM r WHERE metric_name = 'system.memory.utilization' GROUP BY 1 ORDER BY v DESC LIMIT 8", draw: bars({ x: "%", color: "var(--green)" }) },
   { title: "Bytes by source", kind: "bars", sql: "SELECT p_src_ip AS name, sum(count) AS v FROM r WHERE metric_name = 'system.network.io' GROUP BY 1 ORDER BY v DESC LIMIT 8", draw: bars({ x: "bytes", color: "var(--violet)" }) },
-  { title: "CPU by host and minute, lighter to darker in %", kind: "cells", sql: `SELECT ${MINUTE}, host AS name, avg(value) AS v FROM r WHERE ${CPU} GROUP BY 1, 2 ORDER BY 1, 2`, draw: cells({ unit: "%" }) },
+  { title: "CPU by host and minute: the stronger, the higher", kind: "cells", sql: `SELECT ${MINUTE}, host AS name, avg(value) AS v FROM r WHERE ${CPU} GROUP BY 1, 2 ORDER BY 1, 2`, draw: cells({ unit: "%" }) },
   { title: "Slowest tenth: 90th percentile by metric", kind: "bars", sql: "SELECT replace(metric_name, 'system.', '') AS name, approx_percentile_cont(value, 0.9) AS v FROM r GROUP BY 1 ORDER BY v DESC LIMIT 8", draw: bars({ x: "value", color: "var(--warm)" }) },
   {
     title: "Peaks: each host's highest value", kind: "table",
